@@ -1,0 +1,50 @@
+# `make` prints this list.
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+MANAGE := $(PY) manage.py
+PORT ?= 8000
+
+.PHONY: help setup setup-test run check test acceptance bench-recall openapi
+.PHONY: api-generate contract-test docs-test
+
+help: ## Print the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
+
+setup: ## Make .venv with everything needed to run
+	@tools/setup.sh run
+
+setup-test:
+	@tools/setup.sh test
+
+run: setup ## Migrate SQLite, load the demo, serve on 127.0.0.1:8000 (PORT=...), show a prepared context
+	@tools/run.sh $(PORT)
+
+check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drift
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy powercontext prepare tests bench
+	.venv/bin/lint-imports --no-cache
+	$(MANAGE) check --fail-level WARNING
+	$(MANAGE) makemigrations --check --dry-run
+	$(MANAGE) spectacular --validate --fail-on-warn --file .venv/openapi.yaml
+	diff -u openapi/powercontext.yaml .venv/openapi.yaml
+
+test: setup-test ## Run every test (and what they need)
+	.venv/bin/python -X dev -m pytest
+
+acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, tests, state
+	.venv/bin/python -m pytest --acceptance docs/acceptance.md
+
+bench-recall: setup-test ## Recall on the labelled sets in POWERCONTEXT_RECALL_DATA
+	.venv/bin/python bench/recall.py
+
+openapi: setup-test ## Regenerate openapi/powercontext.yaml
+	$(MANAGE) spectacular --validate --fail-on-warn --file openapi/powercontext.yaml
+
+api-generate: openapi ## RFC name of `openapi`
+
+contract-test: setup-test ## RFC name: the tests of the wire contract
+	.venv/bin/python -X dev -m pytest tests/contract
+
+docs-test: setup-test ## RFC name: the tests of the documentation
+	.venv/bin/python -X dev -m pytest tests/test_docs.py
