@@ -1,0 +1,1 @@
+"""The API app: recall, packing, rendering, exact reads."""

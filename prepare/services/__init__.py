@@ -1,0 +1,1 @@
+"""Services: one verb each, keyword-only, values in and values out."""

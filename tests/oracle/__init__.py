@@ -1,0 +1,1 @@
+"""Independent, naive reference implementation used to check the product."""
