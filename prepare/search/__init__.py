@@ -1,0 +1,1 @@
+"""Lexical search: terms, ranking and snippets (pure), index and lookup (database)."""

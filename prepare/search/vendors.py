@@ -1,0 +1,76 @@
+"""The one place that asks which database this is: bulk statements and snapshots.
+
+Postings and term counts are written by sorted multi-row statements: one statement per
+term deadlocks on the MySQL family and is many times slower everywhere.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from django.db import connection, transaction
+
+_ROWS_PER_STATEMENT = 2000
+
+Row = TypeVar("Row")
+PostingRow = tuple[int, int, int, int, int]
+
+_ADD_COUNT = {
+    "sqlite": (
+        "ON CONFLICT (pool_id, term) DO UPDATE"
+        " SET frequency = prepare_term.frequency + excluded.frequency"
+    ),
+    "mysql": "ON DUPLICATE KEY UPDATE frequency = frequency + VALUES(frequency)",
+}
+
+
+def insert_postings(rows: Sequence[PostingRow]) -> None:
+    """Insert (pool_id, term, document_id, frequency, length) rows sorted by key."""
+    statement = (
+        "INSERT INTO prepare_posting"
+        " (pool_id, term, document_id, frequency, length) VALUES "
+    )
+    with connection.cursor() as cursor:
+        for batch in _batches(sorted(rows)):
+            marks = ", ".join(["(%s, %s, %s, %s, %s)"] * len(batch))
+            cursor.execute(statement + marks, [value for row in batch for value in row])
+
+
+def add_term_counts(pool_id: int, counts: Mapping[int, int]) -> None:
+    """Add to the document frequency of each term of one pool."""
+    tail = _ADD_COUNT[connection.vendor]
+    with connection.cursor() as cursor:
+        for batch in _batches(sorted(counts.items())):
+            marks = ", ".join(["(%s, %s, %s)"] * len(batch))
+            cursor.execute(
+                "INSERT INTO prepare_term (pool_id, term, frequency)"
+                f" VALUES {marks} {tail}",
+                [value for term, count in batch for value in (pool_id, term, count)],
+            )
+
+
+def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
+    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
+        yield rows[start : start + _ROWS_PER_STATEMENT]
+
+
+@contextmanager
+def read_snapshot() -> Iterator[None]:
+    """All reads inside see one state of the database and take no write lock (J-20).
+
+    SQLite connections start IMMEDIATE transactions for writers (C-43); a reader must
+    not wait for them, so this one is deferred.
+    """
+    if connection.in_atomic_block or connection.vendor != "sqlite":
+        with transaction.atomic():
+            yield
+        return
+    # `connection` is typed as any database; only SQLite has a transaction mode.
+    sqlite: Any = connection
+    mode = sqlite.transaction_mode
+    sqlite.transaction_mode = "DEFERRED"
+    try:
+        with transaction.atomic():
+            yield
+    finally:
+        sqlite.transaction_mode = mode
