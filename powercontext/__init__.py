@@ -1,0 +1,1 @@
+"""Project package: settings, URLs, entry points. Wiring, nothing else."""

@@ -1,0 +1,243 @@
+"""Settings. Every environment variable is read here and nowhere else.
+
+Everything works with an empty environment: DEBUG off, loopback hosts only, SQLite and a
+secret key made once in the data folder. `.env.example` documents each variable.
+"""
+
+import secrets
+from pathlib import Path
+
+import environ
+from django.core.exceptions import ImproperlyConfigured
+
+from prepare import limits
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+
+env = environ.Env()
+if (BASE_DIR / ".env").is_file():
+    env.read_env(BASE_DIR / ".env")
+
+PREFIX = "POWERCONTEXT_SERVER_"
+
+
+def _number(name: str, default: float, lowest: float, highest: float) -> float:
+    value = float(env.float(PREFIX + name, default))
+    if not lowest <= value <= highest:
+        raise ImproperlyConfigured(
+            f"{PREFIX}{name} must be between {lowest} and {highest}, not {value}."
+        )
+    return value
+
+
+def _positive_integer(name: str, default: int) -> int:
+    raw = env.str(PREFIX + name, str(default)).strip()
+    if not raw.isascii() or not raw.isdigit() or int(raw) < 1:
+        raise ImproperlyConfigured(
+            f"{PREFIX}{name} must be a positive integer, not {raw!r}."
+        )
+    return int(raw)
+
+
+def _choice(name: str, default: str, choices: tuple[str, ...]) -> str:
+    value = str(env.str(PREFIX + name, default))
+    if value not in choices:
+        raise ImproperlyConfigured(
+            f"{PREFIX}{name} must be one of {', '.join(choices)}, not {value!r}."
+        )
+    return value
+
+
+def _secret_key(data_dir: Path) -> str:
+    """The configured key, or one made once and kept readable by its owner only."""
+    configured = str(env.str(PREFIX + "SECRET_KEY", ""))
+    if configured:
+        return configured
+    path = data_dir / "secret_key"
+    try:
+        path.touch(mode=0o600, exist_ok=False)
+    except FileExistsError:
+        pass
+    else:
+        path.write_text(secrets.token_urlsafe(48), encoding="ascii")
+    return path.read_text(encoding="ascii").strip()
+
+
+DATA_DIR = Path(env.str(PREFIX + "DATA_DIR", str(BASE_DIR / "var"))).absolute()
+DATA_DIR.mkdir(parents=True, exist_ok=True)
+
+DEBUG = env.bool(PREFIX + "DEBUG", False)
+SECRET_KEY = _secret_key(DATA_DIR)
+ALLOWED_HOSTS = env.list(
+    PREFIX + "ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"]
+)
+CSRF_TRUSTED_ORIGINS = env.list(PREFIX + "CSRF_TRUSTED_ORIGINS", default=[])
+
+# Where `manage.py serve` listens, and how many processes and threads answer.
+SERVE_HOST = env.str(PREFIX + "HOST", "127.0.0.1")
+SERVE_PORT = _positive_integer("PORT", 8000)
+SERVE_WORKERS = _positive_integer("WORKERS", 2)
+SERVE_THREADS = _positive_integer("THREADS", 4)
+
+# Access (contract J-12).
+ACCESS_MODE = _choice("ACCESS_MODE", "disabled", ("disabled", "enforced"))
+AUTH_TOKEN = env.str(PREFIX + "AUTH_TOKEN", "")
+
+# Recall and packing (contract A.2, J-18, J-29).
+CONTEXT_ASSEMBLY_MAX_ENTRIES = _positive_integer(
+    "RUNTIME_CONTEXT_ASSEMBLY_MAX_ENTRIES", limits.ASSEMBLY_ENTRIES_DEFAULT
+)
+READERS = frozenset(
+    env.list(PREFIX + "RUNTIME_READERS", default=list(limits.SELECTABLE_FAMILIES))
+)
+if unknown := READERS - set(limits.SELECTABLE_FAMILIES):
+    raise ImproperlyConfigured(
+        f"{PREFIX}RUNTIME_READERS names unknown families: {sorted(unknown)}."
+    )
+RECALL_GATE_LATIN = _number("RUNTIME_RECALL_GATE_LATIN", 0.30, 0, 1)
+RECALL_GATE_HAN = _number("RUNTIME_RECALL_GATE_HAN", 0.20, 0, 1)
+RECALL_ITEM_FLOOR = _number("RUNTIME_RECALL_ITEM_FLOOR", 0.10, 0, 1)
+RECALL_POSTINGS_CAP = _positive_integer("RUNTIME_RECALL_POSTINGS_CAP", 5000)
+
+# Bodies larger than this are 413 before they are parsed (J-5).
+MAX_BODY_BYTES = _positive_integer("MAX_BODY_BYTES", 4 * 1024 * 1024)
+DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "prepare",
+]
+
+MIDDLEWARE = [
+    "prepare.middleware.RequestIdMiddleware",
+    "prepare.middleware.HostMiddleware",
+    "prepare.middleware.LoopbackMiddleware",
+    "prepare.middleware.PathSegmentMiddleware",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+APPEND_SLASH = False  # a redirect would drop the body of a POST (J-16)
+
+ROOT_URLCONF = "powercontext.urls"
+WSGI_APPLICATION = "powercontext.wsgi.application"
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+DATABASES = {
+    "default": env.db("DATABASE_URL", f"sqlite:///{DATA_DIR / 'powercontext.sqlite3'}")
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # IMMEDIATE: a deferred transaction that reads and then writes fails at once when
+    # another writer was faster; no timeout helps (C-43). Prepare reads deferred.
+    DATABASES["default"]["OPTIONS"] = {
+        "timeout": 20,
+        "transaction_mode": "IMMEDIATE",
+        "init_command": (
+            "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
+            "PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456;"
+        ),
+    }
+    # An in-memory test database breaks threads ("database schema is locked").
+    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
+    Path(DATABASES["default"]["NAME"]).parent.mkdir(parents=True, exist_ok=True)
+DATABASES["default"]["CONN_MAX_AGE"] = 60
+DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en-us"
+TIME_ZONE = "UTC"
+USE_TZ = True
+USE_I18N = True
+
+STATIC_URL = "static/"
+STATIC_ROOT = DATA_DIR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_AUTOREFRESH = DEBUG
+
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.bool(PREFIX + "SECURE_COOKIES", False)
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["prepare.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["prepare.authentication.HasPrincipal"],
+    "DEFAULT_RENDERER_CLASSES": ["prepare.renderers.EnvelopeRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["prepare.parsers.StrictJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "prepare.openapi.OperationSchema",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "prepare.authentication.OneRenderer",
+    "EXCEPTION_HANDLER": "prepare.handlers.handle_exception",
+    "UNAUTHENTICATED_USER": None,
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "PowerContext on Django",
+    "DESCRIPTION": "Byte-exact prepared context with exact citations.",
+    "VERSION": "1.4.0",
+    "SERVE_INCLUDE_SCHEMA": False,
+    "COMPONENT_SPLIT_REQUEST": True,
+    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "POSTPROCESSING_HOOKS": ["prepare.openapi.close_objects"],
+}
+
+LOG_LEVEL = _choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "prepare.requestid.RequestIdFilter"}},
+    "formatters": {
+        "line": {
+            "format": "{asctime} {levelname} {name} request_id={request_id} {message}",
+            "style": "{",
+        }
+    },
+    "handlers": {
+        "console": {
+            "class": "logging.StreamHandler",
+            "formatter": "line",
+            "filters": ["request_id"],
+        }
+    },
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {
+        "prepare": {"level": LOG_LEVEL},
+        # SQL parameters hold bodies and queries; they never reach a log (C-67).
+        "django.db.backends": {"level": "WARNING"},
+    },
+}

@@ -1,0 +1,143 @@
+"""Strict scalars and objects: a wrong JSON type is refused, never converted.
+
+DRF turns `"8000"`, `8000.0` and `true` into integers, and drops unknown keys; a
+selection or bound that is silently changed is a wrong answer here (A-040, J-5).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rest_framework import serializers
+
+from prepare import limits
+
+VISIBLE_ASCII = r"^[\x21-\x7E]+$"
+NOT_BLANK = r".*\S.*"
+
+
+class StrictCharField(serializers.CharField):
+    """A JSON string, kept as it came: not trimmed, NUL allowed unless refused."""
+
+    default_error_messages = {"string_type": "Input should be a valid string"}
+
+    def __init__(self, *, allow_nul: bool = True, **kwargs: Any) -> None:
+        kwargs.setdefault("trim_whitespace", False)
+        super().__init__(**kwargs)
+        if allow_nul:
+            # CharField refuses NUL; bodies may hold it (J-30, C-36).
+            self.validators = [
+                validator
+                for validator in self.validators
+                if type(validator).__name__ != "ProhibitNullCharactersValidator"
+            ]
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("string_type")
+        return data
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        # CharField answers blank input before validators run, and only when trimming.
+        if isinstance(data, str) and not self.allow_blank and not data.strip():
+            self.fail("blank")
+        return super(serializers.CharField, self).run_validation(data)
+
+
+class StrictIntegerField(serializers.IntegerField):
+    """A JSON integer: no bool, no string, no 8000.0 (C-32, C-33)."""
+
+    default_error_messages = {"int_type": "Input should be a valid integer"}
+
+    def to_internal_value(self, data: Any) -> int:
+        if not isinstance(data, int) or isinstance(data, bool):
+            self.fail("int_type")
+        return data
+
+
+class StrictBooleanField(serializers.BooleanField):
+    """A JSON boolean."""
+
+    default_error_messages = {"bool_type": "Input should be a valid boolean"}
+
+    def to_internal_value(self, data: Any) -> bool:
+        if not isinstance(data, bool):
+            self.fail("bool_type")
+        return data
+
+
+class StrictChoiceField(serializers.ChoiceField):
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str) or data not in self.choices:
+            self.fail("invalid_choice", input="the value")
+        return data
+
+
+class StrictListField(serializers.ListField):
+    """A JSON array; `unique` refuses repeated items."""
+
+    default_error_messages = {"unique": "Items must be unique."}
+
+    def __init__(self, *, unique: bool = False, **kwargs: Any) -> None:
+        self.unique = unique
+        super().__init__(**kwargs)
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        if not isinstance(data, list):
+            self.fail("not_a_list", input_type=type(data).__name__)
+        items: list[Any] = super().to_internal_value(data)
+        if self.unique and any(
+            item in items[:index] for index, item in enumerate(items)
+        ):
+            self.fail("unique")
+        return items
+
+
+class StrictSerializer(serializers.Serializer[Any]):
+    """A JSON object with exactly the declared keys."""
+
+    default_error_messages = {
+        "extra_forbidden": "Extra inputs are not permitted",
+        "object_type": "Input should be an object",
+    }
+
+    def to_internal_value(self, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            message = self.error_messages["object_type"]
+            raise serializers.ValidationError(message, code="object_type")
+        unknown = [key for key in data if key not in self.fields]
+        if unknown:
+            message = self.error_messages["extra_forbidden"]
+            raise serializers.ValidationError(
+                {key: [message] for key in unknown}, code="extra_forbidden"
+            )
+        return super().to_internal_value(data)
+
+
+class JSONValueField(serializers.JSONField):
+    """Any JSON value."""
+
+
+class ScopeIdField(StrictCharField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(max_length=limits.SCOPE_ID_CHARS, allow_nul=False, **kwargs)
+
+
+class VisibleAsciiField(serializers.RegexField):
+    """Families, artifact, entry and candidate ids (contract B.3)."""
+
+    default_error_messages = {"string_type": "Input should be a valid string"}
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("max_length", limits.IDENTITY_CHARS)
+        # `$` would let a final newline pass.
+        super().__init__(r"^[\x21-\x7E]+\Z", trim_whitespace=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> str:
+        if not isinstance(data, str):
+            self.fail("string_type")
+        return data
+
+
+class RevisionField(StrictIntegerField):
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(min_value=1, max_value=limits.HIGHEST_REVISION, **kwargs)

@@ -1,0 +1,1 @@
+"""Wire shapes: declared once for checking input and for the OpenAPI document."""

@@ -1,0 +1,132 @@
+"""Who may do what: principals, roles, and one batched decision per request (B.4).
+
+In access mode `disabled` there is no principal and no check (J-12). In `enforced` mode
+a denied Scope and a missing Scope look the same to the caller (J-3).
+"""
+
+import hashlib
+import hmac
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from django.db import transaction
+
+from prepare.errors import Conflict, Forbidden, NotFound, Unauthorized
+from prepare.models import Grant, Scope, Token
+
+Role = Grant.Role
+
+
+class Action(StrEnum):
+    READ = "scope.read"
+    CONTRIBUTE = "scope.contribute"
+    REVIEW = "scope.review"
+    DELEGATE = "scope.delegate"
+    ADMIN = "scope.admin"
+
+
+# scope.admin configures a Scope and does not read it (contract B.4).
+_ROLES_WITH = {
+    Action.READ: (Role.VIEWER, Role.CONTRIBUTOR, Role.REVIEWER, Role.DELEGATOR),
+    Action.CONTRIBUTE: (Role.CONTRIBUTOR,),
+    Action.REVIEW: (Role.REVIEWER,),
+    Action.DELEGATE: (Role.DELEGATOR,),
+    Action.ADMIN: (Role.ADMIN,),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Principal:
+    """Who is asking. `unrestricted` is access mode `disabled`; `token_id` None is the
+    configured service token, which has no grants of its own."""
+
+    name: str
+    token_id: int | None = None
+    is_server_admin: bool = False
+    unrestricted: bool = False
+
+    # DRF asks its request.user for this.
+    @property
+    def is_authenticated(self) -> bool:
+        return True
+
+
+LOCAL = Principal(name="local", is_server_admin=True, unrestricted=True)
+
+
+def authenticate(token: str, *, service_token: str) -> Principal:
+    """The principal of a bearer token; raises `Unauthorized`."""
+    if service_token and hmac.compare_digest(token.encode(), service_token.encode()):
+        return Principal(name="service", is_server_admin=True)
+    row = Token.objects.filter(digest=hash_token(token), revoked_at=None).first()
+    if row is None:
+        raise Unauthorized
+    return Principal(
+        name=row.name, token_id=row.pk, is_server_admin=row.is_server_admin
+    )
+
+
+def hash_token(token: str) -> str:
+    """Tokens carry 256 random bits, so one fast hash is enough to store."""
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+@transaction.atomic
+def create_token(
+    *,
+    name: str,
+    now: datetime,
+    is_server_admin: bool = False,
+    scopes: Collection[Scope] = (),
+    role: str = Role.VIEWER,
+) -> str:
+    """Create a principal; returns the token, which is shown this once (J-12)."""
+    if Token.objects.filter(name=name).exists():
+        raise Conflict(f"A token named {name!r} exists already.")
+    token = f"pct_{secrets.token_urlsafe(32)}"
+    row = Token.objects.create(
+        name=name,
+        digest=hash_token(token),
+        is_server_admin=is_server_admin,
+        created_at=now,
+    )
+    Grant.objects.bulk_create(
+        Grant(token=row, scope=scope, role=role) for scope in scopes
+    )
+    return token
+
+
+def revoke_token(*, name: str, now: datetime) -> None:
+    if not Token.objects.filter(name=name, revoked_at=None).update(revoked_at=now):
+        raise NotFound(f"No active token is named {name!r}.")
+
+
+def allowed_scopes(
+    principal: Principal, action: Action, scope_ids: Collection[int]
+) -> set[int]:
+    """Which of these Scopes (primary keys) the principal may act on; one query."""
+    if principal.unrestricted:
+        return set(scope_ids)
+    if principal.token_id is None or not scope_ids:
+        return set()
+    grants = Grant.objects.filter(
+        token_id=principal.token_id,
+        scope_id__in=scope_ids,
+        role__in=_ROLES_WITH[action],
+    )
+    return set(grants.values_list("scope_id", flat=True))
+
+
+def require(principal: Principal, action: Action, scopes: Collection[Scope]) -> None:
+    """All or nothing over the Scopes; raises `Forbidden` (A-180, A-181)."""
+    wanted = {scope.pk for scope in scopes}
+    if allowed_scopes(principal, action, wanted) != wanted:
+        raise Forbidden
+
+
+def require_server_admin(principal: Principal) -> None:
+    if not principal.is_server_admin:
+        raise Forbidden

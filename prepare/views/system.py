@@ -1,0 +1,115 @@
+"""Health, capabilities, server identity, the OpenAPI document and its page."""
+
+from drf_spectacular.utils import extend_schema
+from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from prepare import limits
+from prepare.openapi import responses
+from prepare.serializers import system as shapes
+from prepare.services.health import check_health
+from prepare.services.scopes import server_state
+from prepare.version import API_CONTRACT, VERSION
+from prepare.views.base import ContractView
+
+# Contracts of the public client that this server answers, with their operations.
+FEATURE_CONTRACTS = {
+    "scope.selection": ["list_scopes", "get_scope", "get_default_scope"],
+    "memory.explicit": ["remember_memory", "search_memory", "get_memory_entry"],
+}
+
+
+class LivenessView(ContractView):
+    authentication_classes = ()
+    permission_classes = ()
+
+    @extend_schema(
+        operation_id="get_liveness",
+        responses={200: shapes.LivenessSerializer},
+        tags=["system"],
+    )
+    def get(self, request: Request) -> Response:
+        return Response({"status": "ok"})
+
+
+class ReadinessView(ContractView):
+    authentication_classes = ()
+    permission_classes = ()
+
+    @extend_schema(
+        operation_id="get_readiness",
+        responses={200: shapes.ReadinessSerializer, 503: shapes.ReadinessSerializer},
+        tags=["system"],
+    )
+    def get(self, request: Request) -> Response:
+        health = check_health()
+        status = "ready" if health.is_ready else "not_ready"
+        return Response(
+            {"status": status, "checks": health.checks},
+            status=200 if health.is_ready else 503,
+        )
+
+
+class CapabilitiesView(ContractView):
+    @extend_schema(
+        operation_id="get_capabilities",
+        responses=responses({200: shapes.CapabilitiesSerializer}),
+        tags=["system"],
+    )
+    def get(self, request: Request) -> Response:
+        return Response(
+            {
+                "prompts": {},
+                "artifact_dreaming": False,
+                "source_types": ["content"],
+                "artifact_families": list(limits.STORED_FAMILIES),
+                "memory_extraction": False,
+                "experience_generation": False,
+                "managed_skill_generation": False,
+                "external_skill_registry": False,
+                "handoff_generation": False,
+                "search_modes": ["auto", "fts"],
+                "context_versions": [limits.PREPARED_SCHEMA],
+            }
+        )
+
+
+class ServerInfoView(ContractView):
+    @extend_schema(
+        operation_id="get_server_info",
+        responses=responses({200: shapes.ServerInfoSerializer}),
+        tags=["system"],
+    )
+    def get(self, request: Request) -> Response:
+        major, minor = API_CONTRACT
+        return Response(
+            {
+                "schema_version": {"major": 1, "minor": 0},
+                "product": "powercontext",
+                "server_id": str(server_state().server_id),
+                "package_version": VERSION,
+                "api_contract_version": {"major": major, "minor": minor},
+                "feature_contracts": {
+                    name: {
+                        "version": {"major": 1, "minor": 0},
+                        "operations": operations,
+                    }
+                    for name, operations in FEATURE_CONTRACTS.items()
+                },
+            }
+        )
+
+
+class OpenAPIView(SpectacularJSONAPIView):
+    """`/openapi.json`, under the same authentication as everything else."""
+
+    content_negotiation_class = DefaultContentNegotiation
+
+
+class DocsView(SpectacularSwaggerView):
+    """`/docs`: the document as a page; its assets are served from here."""
+
+    url_name = "openapi"
+    content_negotiation_class = DefaultContentNegotiation
