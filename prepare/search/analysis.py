@@ -200,7 +200,10 @@ def term_key(term: str) -> int:
 
 
 def term_positions(text: str) -> Iterator[tuple[int, str]]:
-    """(offset in ``text``, term) of every occurrence, in text order; for snippets."""
+    """(offset in ``text``, term) of every occurrence, in text order; for snippets.
+
+    The offset is the start of the word, or the last character of a pair.
+    """
     normalized, offsets = _normalize_with_offsets(text)
     for match in _SCAN.finditer(normalized):
         start = match.start()
@@ -211,7 +214,7 @@ def term_positions(text: str) -> Iterator[tuple[int, str]]:
         for index in range(len(match[0])):
             yield offsets[start + index], match[0][index]
             if index:
-                yield offsets[start + index - 1], match[0][index - 1 : index + 1]
+                yield offsets[start + index], match[0][index - 1 : index + 1]
 
 
 def _terms(normalized: str, word_terms: Callable[[str], Iterable[str]]) -> list[str]:
@@ -253,18 +256,21 @@ def _normalize_with_offsets(text: str) -> tuple[str, Sequence[int]]:
 
 def _word_terms(word: str) -> tuple[str, ...]:
     if len(word) > MAX_TERM_CHARS:
-        return tuple(dict.fromkeys(map(_stem, _word_forms(word))))
+        return _stems(_word_forms(word))
     return _cached_word_terms(word)
 
 
 @lru_cache(maxsize=32_768)
 def _cached_word_terms(word: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(map(_stem, _word_forms(word))))
+    return _stems(_word_forms(word))
 
 
 def _content_word_terms(word: str) -> tuple[str, ...]:
-    content = (form for form in _word_forms(word) if form not in _STOP_WORDS)
-    return tuple(dict.fromkeys(map(_stem, content)))
+    return _stems(form for form in _word_forms(word) if form not in _STOP_WORDS)
+
+
+def _stems(forms: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(_stem(form) for form in forms if form))
 
 
 def _stem(form: str) -> str:

@@ -19,7 +19,7 @@ B: Final = 0.5
 # gives a word it holds 0.3 and an unknown word 1.4, and the gate stays shut.
 MIN_DOCUMENTS: Final = 1_000
 
-# The statement compares each posting with each term: a pasted log must not cost seconds.
+# The statement compares each posting with each term, and a query may be a pasted log.
 MAX_SCORED_TERMS: Final = 256
 
 # A query of more words than this is a prompt that says more than what it looks for; the

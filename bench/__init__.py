@@ -1,0 +1,1 @@
+"""Benchmarks anyone can rerun; never asserted in tests."""
