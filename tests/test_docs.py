@@ -1,0 +1,94 @@
+"""The documentation tells the truth about settings, errors and commands."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PRODUCT = [
+    path
+    for package in ("powercontext", "prepare")
+    for path in sorted((ROOT / package).rglob("*.py"))
+]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def settings_read() -> set[str]:
+    """Every environment variable that settings.py asks for."""
+    source = read("powercontext/settings.py")
+    suffixes = re.findall(r'PREFIX \+ "([A-Z_]+)"', source)
+    suffixes += re.findall(
+        r'_(?:number|positive_integer|choice)\(\s*"([A-Z_]+)"', source
+    )
+    return {f"POWERCONTEXT_SERVER_{suffix}" for suffix in suffixes} | {"DATABASE_URL"}
+
+
+def error_codes() -> set[str]:
+    """Every code that a domain error or the handlers can put into the envelope."""
+    codes: set[str] = set()
+    for path in PRODUCT:
+        source = path.read_text(encoding="utf-8")
+        codes |= set(re.findall(r'\bcode="([a-z_-]+)"', source))
+        if path.name == "errors.py":
+            codes |= set(re.findall(r'^    code = "([a-z_]+)"', source, re.M))
+        if path.name in ("handlers.py", "middleware.py"):
+            codes |= set(re.findall(r'\b\d{3}, "([a-z_]+)"', source))
+            codes |= set(re.findall(r'\n\s+"([a-z]+_[a-z_]+|forbidden)",\n', source))
+    # Codes of single violations live in details, not in the envelope's `code`.
+    return codes - {"one_of", "object_type", "extra_forbidden"}
+
+
+def test_settings_are_found() -> None:
+    assert len(settings_read()) >= 20
+
+
+@pytest.mark.parametrize("name", sorted(settings_read()))
+def test_every_setting_is_documented(name: str) -> None:
+    assert re.search(rf"^# {name}=", read(".env.example"), re.M)
+
+
+def test_env_example_names_no_other_setting() -> None:
+    named = set(re.findall(r"^# ([A-Z_]+)=", read(".env.example"), re.M))
+    assert named == settings_read()
+
+
+def test_environment_is_read_in_settings_only() -> None:
+    readers = [
+        path
+        for path in PRODUCT
+        if re.search(r"os\.environ(?!\.setdefault)|os\.getenv", path.read_text())
+    ]
+    assert readers == []
+
+
+def test_error_codes_are_found() -> None:
+    assert {"forbidden", "invalid_host", "scope_not_found"} <= error_codes()
+
+
+@pytest.mark.parametrize("code", sorted(error_codes()))
+def test_every_error_code_is_documented(code: str) -> None:
+    assert f"`{code}`" in read("docs/assembly.md")
+
+
+def test_every_command_is_documented() -> None:
+    folder = ROOT / "prepare" / "management" / "commands"
+    commands = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    assert commands
+    missing = [name for name in commands if f"`{name}" not in read("README.md")]
+    assert missing == []
+
+
+def test_every_make_target_in_the_readme_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", read("Makefile"), re.M))
+    assert set(re.findall(r"`make ([a-z-]+)`", read("README.md"))) <= targets
+
+
+def test_design_stays_short_and_names_its_problems() -> None:
+    text = read("docs/design.md")
+    assert len(text.splitlines()) <= 200
+    last = re.findall(r"^## (.+)$", text, re.M)[-1]
+    assert last == "Problematic parts"
