@@ -208,6 +208,7 @@ SPECTACULAR_SETTINGS = {
     "TITLE": "PowerContext on Django",
     "DESCRIPTION": "Byte-exact prepared context with exact citations.",
     "VERSION": "1.4.0",
+    "OAS_VERSION": "3.1.0",  # its schemas are JSON Schema, null included
     "SERVE_INCLUDE_SCHEMA": False,
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,

@@ -8,11 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
 
 from prepare import limits
-
-VISIBLE_ASCII = r"^[\x21-\x7E]+$"
-NOT_BLANK = r".*\S.*"
 
 
 class StrictCharField(serializers.CharField):
@@ -104,13 +102,19 @@ class StrictSerializer(serializers.Serializer[Any]):
         if not isinstance(data, Mapping):
             message = self.error_messages["object_type"]
             raise serializers.ValidationError(message, code="object_type")
-        unknown = [key for key in data if key not in self.fields]
-        if unknown:
-            message = self.error_messages["extra_forbidden"]
-            raise serializers.ValidationError(
-                {key: [message] for key in unknown}, code="extra_forbidden"
-            )
-        return super().to_internal_value(data)
+        code = "extra_forbidden"
+        unknown = ErrorDetail(str(self.error_messages[code]), code=code)
+        faults: dict[str, Any] = {
+            key: [unknown] for key in data if key not in self.fields
+        }
+        value = None
+        try:
+            value = super().to_internal_value(data)
+        except serializers.ValidationError as error:
+            faults |= error.detail  # type: ignore[arg-type]  # always a dict here
+        if faults:
+            raise serializers.ValidationError(faults)
+        return value
 
 
 class JSONValueField(serializers.JSONField):

@@ -98,3 +98,14 @@ MERGE_INPUTS_LOWEST: Final = 2
 PAGE_DEFAULT: Final = 50
 PAGE_HIGHEST: Final = 100
 CURSOR_CHARS: Final = 4096
+
+# The receipt (contract A.9).
+RECEIPT_SCHEMA: Final = "powercontext.prepared-context-receipt.v1"
+RECEIPT_BYTES: Final = 8192  # of the exact JSON returned
+RECEIPT_SELECTED: Final = 32
+RECEIPT_ROUNDS: Final = 3
+RECEIPT_SEARCHES: Final = 32  # groups over all rounds
+RECEIPT_RERANK_CONFIGS: Final = 8
+RECEIPT_RERANKS: Final = 32
+RECEIPT_OMITTED: Final = 16
+RECEIPT_STAGES: Final = 8

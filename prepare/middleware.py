@@ -23,12 +23,11 @@ class RequestIdMiddleware:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
+        # Stays set until the thread's next request: Django logs the answer's status
+        # after all middleware has returned.
         request_id = secrets.token_hex(8)
-        reset = request_id_variable.set(request_id)
-        try:
-            response = self.get_response(request)
-        finally:
-            request_id_variable.reset(reset)
+        request_id_variable.set(request_id)
+        response = self.get_response(request)
         response[REQUEST_ID_HEADER] = request_id
         return response
 

@@ -26,8 +26,13 @@ PAGE_PARAMETERS = [
     OpenApiParameter("cursor", {"type": "string", "maxLength": limits.CURSOR_CHARS}),
 ]
 
-# Every operation may answer these; the rest is named where it applies.
-_COMMON_STATUSES = (401, 403, 422, 500, 503)
+# Host and peer checks come before any view, so every operation may answer these.
+_OPEN_STATUSES = (400, 403)
+# Operations that need a principal may answer these too; the rest is named where it
+# applies.
+_COMMON_STATUSES = (*_OPEN_STATUSES, 401, 422, 500, 503)
+# What the parser refuses; added to every operation that takes a body.
+_BODY_STATUSES = ("413", "415")
 
 
 class ViolationSerializer(serializers.Serializer[Any]):
@@ -39,7 +44,7 @@ class ViolationSerializer(serializers.Serializer[Any]):
 class ErrorSerializer(serializers.Serializer[Any]):
     code = serializers.CharField()
     message = serializers.CharField()
-    details = serializers.JSONField(allow_null=True)
+    details = serializers.DictField(allow_null=True)
 
 
 class ErrorEnvelopeSerializer(serializers.Serializer[Any]):
@@ -52,8 +57,29 @@ def responses(success: Mapping[int, Any], *errors: int) -> dict[int, Any]:
     return dict(success) | dict.fromkeys(statuses, ErrorEnvelopeSerializer)
 
 
+def open_responses(success: Mapping[int, Any]) -> dict[int, Any]:
+    """The same for operations without authentication."""
+    return dict(success) | dict.fromkeys(_OPEN_STATUSES, ErrorEnvelopeSerializer)
+
+
 class OperationSchema(AutoSchema):
-    """Default schema class; operations name themselves."""
+    """Operations name themselves; docstrings of views are for readers of the code."""
+
+    def get_description(self) -> str:  # type: ignore[override]  # the library's own
+        return ""
+
+    def get_serializer_name(self, serializer: Any, direction: str) -> str:
+        """The library adds `Request` to what is sent; ours may be called that."""
+        name = type(serializer).__name__.removesuffix("Serializer")
+        return name.removesuffix("Request") if direction == "request" else name
+
+    def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
+        operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
+        if operation and "requestBody" in operation:
+            answers = operation["responses"]
+            answers |= dict.fromkeys(_BODY_STATUSES, answers["422"])
+            operation["responses"] = dict(sorted(answers.items()))
+        return operation
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]  # library has no stubs
@@ -62,6 +88,21 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
 
     def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer"}
+
+
+class StrictCharScheme(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # library has no stubs
+    """Strings state that white space alone is not enough."""
+
+    target_class = "prepare.fields.StrictCharField"
+    match_subclasses = True
+
+    def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
+        schema: dict[str, Any] = auto_schema._map_serializer_field(
+            self.target, direction, bypass_extensions=True
+        )
+        if not self.target.allow_blank:
+            schema["pattern"] = r"\S"
+        return schema
 
 
 class StrictListScheme(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # library has no stubs

@@ -1,10 +1,11 @@
 """Compact JSON with raw UTF-8, as the public server writes it (wire section 1)."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from rest_framework.renderers import BaseRenderer
+
+from prepare.compactjson import dump_compact
 
 
 class EnvelopeRenderer(BaseRenderer):
@@ -22,4 +23,4 @@ class EnvelopeRenderer(BaseRenderer):
     ) -> bytes:
         if data is None:
             return b""
-        return json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+        return dump_compact(data)

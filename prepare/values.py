@@ -44,6 +44,19 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CodeIdentity:
+    """One exact range of a captured file (contract F.1); never an artifact."""
+
+    scope_id: str
+    fingerprint: str
+    path: str
+    file_sha256: str
+    start_line: int
+    end_line: int
+    snippet_sha256: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BodyCandidate:
     """A memory, experience or profile: `body` is the text to deliver, unescaped."""
 
@@ -115,7 +128,7 @@ class SelectedItem:
     """One delivered item. `rendered_bytes` leaves out headings of sections and the
     joints between items (H-14)."""
 
-    identity: Identity
+    identity: Identity | CodeIdentity
     rendered_bytes: int
     truncated: bool
 
@@ -131,9 +144,15 @@ class Omission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
-    """The packed and rendered result. `selected` is in output order (A-109)."""
+    """The packed and rendered result.
+
+    `origins` (and `code_origins`) are the exact identities in output order (A-109);
+    `selected` says the same with sizes, and a receipt holds one against the other.
+    """
 
     content: str | None
+    origins: tuple[Identity, ...] = ()
+    code_origins: tuple[CodeIdentity, ...] = ()
     selected: tuple[SelectedItem, ...] = ()
     omissions: tuple[Omission, ...] = ()
     content_bytes: int = field(init=False)
@@ -145,18 +164,23 @@ class Build:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prepared:
-    """What the caller gets: four wire fields come from `build` (A-171)."""
+    """What the caller gets: four wire fields come from `build` (A-171), and a fifth if
+    a receipt was asked for and could be made (R-005); never a null (R-004)."""
 
     build: Build
+    receipt: Mapping[str, Any] | None = None
 
     def as_wire(self) -> dict[str, Any]:
         build = self.build
-        return {
+        wire: dict[str, Any] = {
             "schema": limits.PREPARED_SCHEMA,
             "status": "empty" if build.content is None else "ready",
             "content": build.content,
             "content_bytes": build.content_bytes,
         }
+        if self.receipt is not None:
+            wire["receipt"] = dict(self.receipt)
+        return wire
 
 
 Wire = Mapping[str, Any]
@@ -184,12 +208,11 @@ class _Reader:
     ) -> None:
         self.violations: list[Violation] = []
         self.loc = loc
-        self.data: Wire = {}
-        if not isinstance(data, Mapping):
+        self.is_object = isinstance(data, Mapping)
+        self.data: Wire = data if isinstance(data, Mapping) else {}
+        if not self.is_object:
             self.refuse("object_type", "Input should be an object")
-            return
-        self.data = data
-        for key in data:
+        for key in self.data:
             if key not in known:
                 self.refuse("extra_forbidden", "Extra inputs are not permitted", key)
 
@@ -200,21 +223,21 @@ class _Reader:
         value = self.data.get(name)
         if isinstance(value, str):
             return value
-        if name in self.data:
-            self.refuse("string_type", "Input should be a valid string", name)
-        elif self.data or not self.violations:
-            self.refuse("missing", "Field required", name)
+        self._refuse_type(name, "string_type", "Input should be a valid string")
         return ""
 
     def integer(self, name: str, default: int | None = None) -> int:
         value = self.data.get(name, default)
         if isinstance(value, int) and not isinstance(value, bool):
             return value
-        if name in self.data:
-            self.refuse("int_type", "Input should be a valid integer", name)
-        else:
-            self.refuse("missing", "Field required", name)
+        self._refuse_type(name, "int_type", "Input should be a valid integer")
         return 0
+
+    def _refuse_type(self, name: str, kind: str, msg: str) -> None:
+        if name in self.data:
+            self.refuse(kind, msg, name)
+        elif self.is_object:
+            self.refuse("missing", "Field required", name)
 
     def boolean(self, name: str, *, nullable: bool = False) -> bool:
         value = self.data.get(name, False)
@@ -309,6 +332,9 @@ def semantic_violations(request: PrepareRequest) -> list[Violation]:
         refuse("string_length", "1 to 8192 characters", "query")
     elif not request.query.strip():
         refuse("string_pattern_mismatch", "Blank query", "query")
+    for name in ("scope_id", "query"):
+        if not _is_text(getattr(request, name)):
+            refuse("string_unicode", "Holds a lone surrogate", name)
     if not _is_within(
         request.max_bytes, limits.MAX_BYTES_LOWEST, limits.MAX_BYTES_HIGHEST
     ):
@@ -334,6 +360,11 @@ def _check_sections(sections: tuple[Section, ...], refuse: Callable[..., None]) 
         seen.add(section.family)
         if not _is_within(section.limit, 1, highest):
             refuse("int_range", f"1 to {highest} for this family", *loc, "limit")
+
+
+def _is_text(value: str) -> bool:
+    """No UTF-8 carries a lone surrogate; the parser refuses it in JSON (J-5)."""
+    return not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def _is_within(value: object, lowest: int, highest: int) -> bool:

@@ -5,7 +5,7 @@ the rare ones found. One SQL statement sums the scores of one pool, the same tex
 every database. User text reaches it as 64-bit term keys, never as a search grammar.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.db import connection
@@ -52,30 +52,56 @@ def query_keys(query: str) -> dict[int, str]:
     return {term_key(term): term for term in query_terms(query)}
 
 
-def search(
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchPlan:
+    """One query over some pools: its terms and what the pools know of them."""
+
+    terms: tuple[int, ...]
+    han_share: float
+    pools: Mapping[PoolKey, SearchPool]
+    frequencies: Mapping[int, Mapping[int, int]]
+    gate: Gate
+    postings_cap: int
+    depth: int
+
+    def rank(self, key: PoolKey) -> tuple[Hit, ...]:
+        """Admitted hits of one pool, best first, ties by artifact id, then entry id."""
+        row = self.pools.get(key)
+        if row is None or not self.terms:
+            return ()
+        weighting = weigh(
+            _statistics(row), self.frequencies.get(row.pk, {}), self.terms
+        )
+        hits = _rank(row.pk, weighting, self.postings_cap, self.depth)
+        admitted = admit(
+            [hit.mass for hit in hits],
+            self.han_share,
+            self.gate,
+            term_count=len(self.terms),
+        )
+        return tuple(hit for hit, is_in in zip(hits, admitted, strict=True) if is_in)
+
+
+def plan_search(
     *,
     query: str,
     pools: Sequence[PoolKey],
     gate: Gate,
     postings_cap: int,
     depth: int = limits.SEARCH_DEPTH,
-) -> dict[PoolKey, tuple[Hit, ...]]:
-    """Admitted hits of each pool, best first, ties by artifact id, then entry id."""
+) -> SearchPlan:
+    """Read the statistics of all pools; two statements, whatever their number."""
     terms = query_keys(query)
-    found: dict[PoolKey, tuple[Hit, ...]] = dict.fromkeys(pools, ())
-    if not pools or not terms:
-        return found
-    rows = _read_pools(pools)
-    frequencies = _read_frequencies([row.pk for row in rows.values()], terms)
-    share = han_share(list(terms.values()))
-    for key, row in rows.items():
-        weighting = weigh(_statistics(row), frequencies.get(row.pk, {}), list(terms))
-        hits = _rank(row.pk, weighting, postings_cap, depth)
-        admitted = admit([hit.mass for hit in hits], share, gate, term_count=len(terms))
-        found[key] = tuple(
-            hit for hit, is_in in zip(hits, admitted, strict=True) if is_in
-        )
-    return found
+    rows = _read_pools(pools) if pools and terms else {}
+    return SearchPlan(
+        terms=tuple(terms),
+        han_share=han_share(list(terms.values())),
+        pools=rows,
+        frequencies=_read_frequencies([row.pk for row in rows.values()], terms),
+        gate=gate,
+        postings_cap=postings_cap,
+        depth=depth,
+    )
 
 
 def rank_terms(*, pool_id: int, terms: Sequence[int], postings_cap: int) -> list[Hit]:
@@ -197,12 +223,15 @@ class _RankingQuery:
         )
 
     def add_probed(self, terms: Sequence[int]) -> None:
-        """Add the frequent terms of the best documents, found by primary key."""
+        """Add the frequent terms of the best documents, found by primary key.
+
+        Ties at the cut are kept: which document was stored first decides nothing.
+        """
         self._add(
             "coarse",
-            "SELECT document_id, score, mass FROM driven"
-            " ORDER BY score DESC, document_id LIMIT %s",
-            [_COARSE_DEPTH],
+            "SELECT document_id, score, mass FROM driven WHERE score >= COALESCE(("
+            "SELECT score FROM driven ORDER BY score DESC LIMIT 1 OFFSET %s), 0)",
+            [_COARSE_DEPTH - 1],
         )
         case, case_parameters = self._idf_case(terms)
         # CROSS JOIN fixes the order on SQLite: documents first, then their postings.

@@ -65,7 +65,8 @@ def read_snapshot() -> Iterator[None]:
         with transaction.atomic():
             yield
         return
-    # `connection` is typed as any database; only SQLite has a transaction mode.
+    # The mode is known once connected; only SQLite's wrapper has it.
+    connection.ensure_connection()
     sqlite: Any = connection
     mode = sqlite.transaction_mode
     sqlite.transaction_mode = "DEFERRED"

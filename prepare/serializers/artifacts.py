@@ -137,8 +137,8 @@ def _one_of(name: str, base: type[StrictSerializer]) -> PolymorphicProxySerializ
     )
 
 
-CREATE_SCHEMA = _one_of("CreateArtifactRequest", CreateArtifactRequestSerializer)
-REPLACE_SCHEMA = _one_of("ReplaceArtifactRequest", ReplaceArtifactRequestSerializer)
+CREATE_SCHEMA = _one_of("CreateArtifact", CreateArtifactRequestSerializer)
+REPLACE_SCHEMA = _one_of("ReplaceArtifact", ReplaceArtifactRequestSerializer)
 
 
 class ArtifactCreatedSerializer(serializers.Serializer[Any]):

@@ -15,6 +15,7 @@ from prepare.fields import (
     StrictSerializer,
     VisibleAsciiField,
 )
+from prepare.serializers.receipts import PreparedContextReceiptSerializer
 from prepare.values import PrepareRequest, parse_prepare_request
 
 
@@ -67,7 +68,11 @@ class PrepareContextRequestSerializer(StrictSerializer):
         "null is refused.",
     )
     include_code = StrictBooleanField(default=False)
-    include_receipt = StrictBooleanField(default=False, allow_null=True)
+    include_receipt = StrictBooleanField(
+        default=False,
+        allow_null=True,
+        help_text="Ask for a receipt of this answer; null is false.",
+    )
     bootstrap_receipt_id = VisibleAsciiField(
         max_length=limits.BOOTSTRAP_RECEIPT_ID_CHARS,
         required=False,
@@ -84,3 +89,7 @@ class PreparedContextSerializer(serializers.Serializer[Any]):
     status = serializers.ChoiceField(choices=["ready", "empty"])
     content = serializers.CharField(allow_null=True)
     content_bytes = serializers.IntegerField(min_value=0)
+    receipt = PreparedContextReceiptSerializer(
+        required=False,
+        help_text="Only when asked for and completely built; never null.",
+    )

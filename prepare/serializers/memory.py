@@ -63,7 +63,7 @@ class MemorySearchRequestSerializer(ScopedRequestSerializer):
     mode = StrictChoiceField(
         choices=["auto", "fts", "vector", "hybrid"], default="auto"
     )
-    tag_filter = serializers.JSONField(
+    tag_filter = serializers.DictField(
         required=False, allow_null=True, help_text="Not supported; null only."
     )
 
@@ -98,7 +98,7 @@ class ListEntriesRequestSerializer(ScopedRequestSerializer):
         min_value=1, max_value=limits.PAGE_HIGHEST, default=limits.PAGE_DEFAULT
     )
     cursor = CursorField(required=False, allow_null=True)
-    tag_filter = serializers.JSONField(
+    tag_filter = serializers.DictField(
         required=False, allow_null=True, help_text="Not supported; null only."
     )
 

@@ -28,7 +28,7 @@ class CaptureContentSourceRequestSerializer(ScopedRequestSerializer):
 
 
 class SourceSerializer(serializers.Serializer[Any]):
-    receipt_identity = serializers.JSONField(
+    receipt_identity = serializers.DictField(
         allow_null=True, help_text="Kept for the public client; always null."
     )
     scope_id = serializers.CharField()

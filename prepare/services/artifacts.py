@@ -133,7 +133,10 @@ def replace_artifact(
         )
     stored = contents.normalize_content(family, content)
     stored = _with_generation(family, stored, "manual_replace", authorship)
-    head.revision = head.revision + 1 if revision is None else revision
+    number = head.revision + 1 if revision is None else revision
+    if number <= head.revision:
+        raise Conflict(f"Revision {number} is not above {head.revision}.")
+    head.revision = number
     head.updated_at = authorship.now
     head.save(update_fields=["revision", "updated_at"])
     row = append_revision(head, stored, authorship=authorship, lineage=lineage)

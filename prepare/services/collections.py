@@ -50,9 +50,11 @@ def write_collection(
     """Write one collection revision with these changes; unchanged entries carry over.
 
     `revision` is for imports and must be above the head's. Raises `Conflict` for a
-    version id that already names another text.
+    version id that already names another text and for an entry that is changed twice.
     """
     check_visible_ascii(artifact_id, "artifact_id")
+    if len({change.entry_id for change in changes}) != len(changes):
+        raise Conflict("One revision changes each entry at most once.")
     head = (
         Artifact.objects.select_for_update()
         .filter(scope=scope, family=limits.MEMORY_COLLECTION, artifact_id=artifact_id)
@@ -94,14 +96,19 @@ def _read_manifest(head: Artifact) -> dict[str, tuple[str, bool]]:
 
 def _as_content(manifest: dict[str, tuple[str, bool]]) -> dict[str, object]:
     entries = [
-        {
-            "entry_id": entry_id,
-            "entry_version_id": version_id,
-            "state": "active" if active else "inactive",
-        }
+        manifest_entry(entry_id, version_id, active=active)
         for entry_id, (version_id, active) in sorted(manifest.items())
     ]
     return {"schema": SCHEMA, "entries": entries}
+
+
+def manifest_entry(entry_id: str, version_id: str, *, active: bool) -> dict[str, str]:
+    """One row of a collection revision's content."""
+    return {
+        "entry_id": entry_id,
+        "entry_version_id": version_id,
+        "state": "active" if active else "inactive",
+    }
 
 
 def _write_version(

@@ -63,6 +63,8 @@ def _check_search() -> str:
     if posting is None:
         is_empty = not SearchDocument.objects.exists()
         return READY if is_empty else "documents without postings: rebuild_search"
+    if not SearchPool.objects.filter(pk=posting.pool_id).exists():
+        return "a posting belongs to no pool: rebuild_search"
     runtime = configured_runtime()
     found = lookup.rank_terms(
         pool_id=posting.pool_id,

@@ -38,13 +38,6 @@ _CLOSE = "]}"
 _AFTER = "\nEND_POWERCONTEXT_PREPARED_CONTEXT_V1"
 _FRAME_BYTES = len((_BEFORE + _OPEN + _CLOSE + _AFTER).encode())
 
-# What the merged, cut list of a family may still deliver (G.5, contract D.1).
-_FAMILY_CAPS = {
-    limits.MEMORY: limits.POOL_CAPS[limits.MEMORY],
-    limits.TOPIC_MEMORY: limits.POOL_CAPS[limits.TOPIC_MEMORY],
-    limits.EXPERIENCE: limits.LEGACY_EXPERIENCES,
-}
-
 
 @dataclass(slots=True)
 class _Envelope:
@@ -52,6 +45,7 @@ class _Envelope:
     max_bytes: int
     size: int = _FRAME_BYTES
     items: list[str] = field(default_factory=list)
+    origins: list[Identity] = field(default_factory=list)
     selected: list[SelectedItem] = field(default_factory=list)
     omissions: OmissionCounter = field(default_factory=OmissionCounter)
 
@@ -71,6 +65,7 @@ def pack_legacy(pools: Pools, *, current_scope_id: str, max_bytes: int) -> Build
         return Build(content=None, omissions=omissions)
     build = Build(
         content=_BEFORE + _OPEN + ",".join(envelope.items) + _CLOSE + _AFTER,
+        origins=tuple(envelope.origins),
         selected=tuple(envelope.selected),
         omissions=omissions,
     )
@@ -97,18 +92,22 @@ def _rotate(pools: Pools, omissions: OmissionCounter) -> list[tuple[str, Candida
 def _bounded(
     family: str, pools: tuple[ScopePool, ...], omissions: OmissionCounter
 ) -> list[Candidate]:
-    """Repetitions go per Scope before Scopes take turns (G.6); only memory is tested
-    for blank text."""
+    """The pool is cut as in the text form, but blank memories and repetitions go per
+    Scope, before the Scopes take turns for the output (G.5, G.6)."""
     check_pools(family, pools)
-    if not any(pool.candidates for pool in pools):
+    merged = list(interleave(pool.candidates for pool in pools))
+    pooled = cut(merged, limits.POOL_CAPS[family], family, omissions)
+    if not pooled:
         omissions.add(family, "not_retrieved")
-    lists = []
-    for pool in pools:
-        candidates = list(pool.candidates)
-        if family == limits.MEMORY:
-            candidates = drop_blank(candidates, family, omissions)
-        lists.append(drop_repeated(candidates, family, omissions))
-    return cut(list(interleave(lists)), _FAMILY_CAPS[family], family, omissions)
+    if family == limits.MEMORY:
+        pooled = drop_blank(pooled, family, omissions)
+    pooled = drop_repeated(pooled, family, omissions)
+    lists = (
+        [item for item in pooled if item.identity.scope_id == pool.scope_id]
+        for pool in pools
+    )
+    cap = limits.LEGACY_EXPERIENCES if family == limits.EXPERIENCE else None
+    return cut(list(interleave(lists)), cap, family, omissions)
 
 
 def _pack_item(envelope: _Envelope, family: str, candidate: Candidate) -> None:
@@ -136,6 +135,7 @@ def _pack_item(envelope: _Envelope, family: str, candidate: Candidate) -> None:
             return
         item = write(shortened, truncated=True)
     size = len(item.encode())
+    envelope.origins.append(candidate.identity)
     envelope.items.append(item)
     envelope.size += size + comma
     envelope.selected.append(

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
+from django.db.models.functions import StrIndex
 
 from prepare import limits
 from prepare.errors import Conflict, InvalidRequest
@@ -162,13 +163,16 @@ def list_memories(
     ).select_related("merged_into")
     if kind is not None:
         # Canonical JSON has one spelling; the closing quote makes the match exact.
+        # Not `contains`: that is LIKE, for which SQLite takes `Fact` and `fact` as one.
         needle = f'"kind":{contents.canonical_json(kind)},'
         heads = heads.filter(
             Exists(
-                ArtifactRevision.objects.filter(
+                ArtifactRevision.objects.alias(
+                    found_at=StrIndex("content", Value(needle))
+                ).filter(
                     artifact=OuterRef("pk"),
                     revision=OuterRef("revision"),
-                    content__contains=needle,
+                    found_at__gt=0,
                 )
             )
         )

@@ -29,6 +29,7 @@ from prepare.values import (
     Assembly,
     Build,
     Candidate,
+    Identity,
     Pools,
     ScopePool,
     Section,
@@ -47,6 +48,7 @@ class _Packing:
     max_bytes: int
     size: int = rendering.FRAME_BYTES
     blocks: list[str] = field(default_factory=list)
+    origins: list[Identity] = field(default_factory=list)
     selected: list[SelectedItem] = field(default_factory=list)
     omissions: OmissionCounter = field(default_factory=OmissionCounter)
 
@@ -75,6 +77,7 @@ def pack(pools: Pools, *, assembly: Assembly, max_bytes: int) -> Build:
         return Build(content=None, omissions=omissions)
     build = Build(
         content=rendering.document(packing.blocks),
+        origins=tuple(packing.origins),
         selected=tuple(packing.selected),
         omissions=omissions,
     )
@@ -134,6 +137,7 @@ def _pack_entry(
     if section is not None:
         packing.append(section)
     before = packing.size + _JOINT_BYTES
+    packing.origins.append(candidate.identity)
     packing.append(heading)
     packing.append(metadata(truncated=fitted.truncated))
     packing.append(rendering.body_block(fitted.shown))

@@ -1,19 +1,37 @@
 """One prepare request from value to value (design: one request, top to bottom)."""
 
+import logging
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from prepare import limits
 from prepare.errors import InvalidRequest
+from prepare.evidence import RecallEvidence
 from prepare.search.vendors import read_snapshot
 from prepare.services.access import Principal
 from prepare.services.legacy import pack_legacy
 from prepare.services.packing import pack
 from prepare.services.recall import Recalled, recall
+from prepare.services.receipts import OmissionReason, ReceiptOmitted, build_receipt
 from prepare.services.runtime import Runtime
 from prepare.services.scopes import readable_scopes
+from prepare.stopwatch import Clock, Stopwatch
 from prepare.values import Build, Prepared, PrepareRequest, semantic_violations
+
+logger = logging.getLogger(__name__)
+
+NewId = Callable[[], object]
 
 
 def prepare_context(
-    request: PrepareRequest, *, principal: Principal, runtime: Runtime
+    request: PrepareRequest,
+    *,
+    principal: Principal,
+    runtime: Runtime,
+    clock: Clock = time.perf_counter,
+    new_id: NewId = uuid.uuid4,
 ) -> Prepared:
     """Recall, pack and render under the byte budget; writes nothing (J-14).
 
@@ -22,6 +40,7 @@ def prepare_context(
     """
     check_request(request, runtime)
     families = request.families
+    stopwatch = Stopwatch(clock)
     with read_snapshot():
         scopes = readable_scopes(
             scope_id=request.scope_id,
@@ -29,9 +48,23 @@ def prepare_context(
             principal=principal,
         )
         recalled = recall(
-            query=request.query, families=families, scopes=scopes, runtime=runtime
+            query=request.query,
+            families=families,
+            scopes=scopes,
+            runtime=runtime,
+            stopwatch=stopwatch,
         )
-    return Prepared(build=build(request, recalled))
+    packed = _build_timed(request, recalled, stopwatch)
+    if not request.include_receipt:
+        return Prepared(build=packed)
+    receipt = explain(
+        request=request,
+        evidence=recalled.evidence,
+        build=packed,
+        stopwatch=stopwatch,
+        receipt_id=str(new_id()),
+    )
+    return Prepared(build=packed, receipt=receipt)
 
 
 def check_request(request: PrepareRequest, runtime: Runtime) -> None:
@@ -55,3 +88,49 @@ def build(request: PrepareRequest, recalled: Recalled) -> Build:
             max_bytes=request.max_bytes,
         )
     return pack(recalled.pools, assembly=request.assembly, max_bytes=request.max_bytes)
+
+
+def _build_timed(
+    request: PrepareRequest, recalled: Recalled, stopwatch: Stopwatch
+) -> Build:
+    if not request.families:
+        return Build(content=None)  # nothing was recalled, no stage ran (J-9)
+    with stopwatch.stage("context.build"):
+        return build(request, recalled)
+
+
+def explain(
+    *,
+    request: PrepareRequest,
+    evidence: RecallEvidence,
+    build: Build,
+    stopwatch: Stopwatch,
+    receipt_id: str,
+) -> Mapping[str, Any] | None:
+    """The receipt's wire form, or None with one content-free log record (H-27).
+
+    Nothing that happens in here reaches the caller: injection goes on (R-186, R-187).
+    """
+    reason: OmissionReason
+    try:
+        receipt = build_receipt(
+            request=request,
+            evidence=evidence,
+            build=build,
+            stages=stopwatch.timings,
+            receipt_id=receipt_id,
+        )
+    except ReceiptOmitted as omitted:
+        reason = omitted.reason
+    except Exception:  # fail-open is the promise
+        # The exception's text could quote a body; its kind is in no closed list.
+        reason = "internal_error"
+    else:
+        logger.info("context.receipt.built receipt_id=%s", receipt_id)
+        return receipt.wire
+    logger.warning(
+        "context.receipt.omitted outcome=failure unit=context reason=%s receipt_id=%s",
+        reason,
+        receipt_id,
+    )
+    return None

@@ -19,7 +19,6 @@ from prepare.models import (
     ArtifactRevision,
     MemoryEntryVersion,
     Scope,
-    SearchDocument,
 )
 from prepare.services.artifacts import SourceRef
 from prepare.values import ArtifactRef, Identity
@@ -202,22 +201,22 @@ def read_current_entry(*, scope: Scope, artifact_id: str, entry_id: str) -> Memo
 
     This is the older logical target; an exact citation never ends here (A-185).
     """
-    document = (
-        SearchDocument.objects.filter(
-            artifact__scope=scope,
-            artifact__family=limits.MEMORY_COLLECTION,
-            artifact_key=artifact_id,
-            entry_key=entry_id,
-        )
-        .select_related("revision__artifact", "entry_version")
-        .first()
-    )
-    if document is None or document.entry_version is None:
+    head = Artifact.objects.filter(
+        scope=scope, family=limits.MEMORY_COLLECTION, artifact_id=artifact_id
+    ).first()
+    if head is None:
         raise MemoryNotFound(code="not_found")
+    revision = read_revision(scope=scope, artifact=head_ref(head))
+    for entry in revision.content["entries"]:
+        if entry["entry_id"] == entry_id and entry["state"] == "active":
+            break
+    else:
+        raise MemoryNotFound(code="not_found")
+    version = head.entry_versions.get(entry_version_id=entry["entry_version_id"])
     return MemoryView(
-        artifact=revision_ref(document.revision),
-        kind=document.entry_version.kind,
-        text=document.entry_version.text,
+        artifact=revision.artifact,
+        kind=version.kind,
+        text=version.text,
         state="active",
         state_version=0,
         merged_into_id=None,

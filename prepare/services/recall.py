@@ -14,14 +14,23 @@ from django.db.models import F
 
 from prepare import limits
 from prepare.errors import NotReady
-from prepare.evidence import Mode, RecallEvidence, RecallRound, SearchCall
+from prepare.evidence import (
+    CallOutcome,
+    Mode,
+    RecallEvidence,
+    RecallRound,
+    SearchCall,
+    StageName,
+    receipt_family,
+)
 from prepare.models import ArtifactRevision, MemoryEntryVersion, Scope, SearchChunk
 from prepare.search import lookup
 from prepare.search.index import unpack_terms
 from prepare.search.lookup import Hit, PoolKey
 from prepare.search.snippets import make_snippet
-from prepare.services.contents import experience_text
+from prepare.services import collections, contents
 from prepare.services.runtime import Runtime
+from prepare.stopwatch import Stopwatch
 from prepare.values import (
     ArtifactRef,
     BodyCandidate,
@@ -32,8 +41,11 @@ from prepare.values import (
     TopicCandidate,
 )
 
-# Selector -> the receipt's family word (R-083).
-_EVIDENCE_FAMILIES = {limits.MEMORY: limits.ATOMIC_MEMORY}
+_STAGES: dict[str, StageName] = {
+    limits.MEMORY: "memory.search",
+    limits.EXPERIENCE: "experience.search",
+    limits.TOPIC_MEMORY: "topic_memory.search",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +55,12 @@ class Recalled:
 
 
 def recall(
-    *, query: str, families: Sequence[str], scopes: Sequence[Scope], runtime: Runtime
+    *,
+    query: str,
+    families: Sequence[str],
+    scopes: Sequence[Scope],
+    runtime: Runtime,
+    stopwatch: Stopwatch,
 ) -> Recalled:
     """Pools per family in Scope order; `scopes[0]` is the current Scope.
 
@@ -51,25 +68,23 @@ def recall(
     """
     if not families:
         return Recalled()
-    wanted = {
-        family: _scopes_read(family, scopes)
-        for family in families
-        if family in runtime.readers
-    }
-    searched = {
-        family: targets
-        for family, targets in wanted.items()
-        if family != limits.PROFILE
-    }
-    pools = _search(query, searched, runtime)
-    if limits.PROFILE in wanted:
-        pools[limits.PROFILE] = _read_profiles(wanted[limits.PROFILE])
-    calls = [
-        _search_call(family, len(_scopes_read(family, scopes)), runtime)
-        for family in families
-    ]
-    evidence = RecallEvidence(rounds=(RecallRound(round=0),), searches=tuple(calls))
-    return Recalled(pools=pools, evidence=evidence)
+    targets = {family: _scopes_read(family, scopes) for family in families}
+    calls = []
+    profiles: dict[str, tuple[ScopePool, ...]] = {}
+    searched: dict[str, Sequence[Scope]] = {}
+    for family, found_in in targets.items():
+        if family not in runtime.readers:
+            calls.append(_call(family, "none", "not_run", len(found_in)))
+        elif family == limits.PROFILE:
+            profiles[family] = _read_profiles(found_in)
+            calls.append(_call(family, "snapshot", "completed", len(found_in)))
+        else:
+            searched[family] = found_in
+    pools, search_calls = _search(query, searched, runtime, stopwatch)
+    evidence = RecallEvidence(
+        rounds=(RecallRound(round=0),), searches=(*calls, *search_calls)
+    )
+    return Recalled(pools=pools | profiles, evidence=evidence)
 
 
 def _scopes_read(family: str, scopes: Sequence[Scope]) -> Sequence[Scope]:
@@ -77,20 +92,28 @@ def _scopes_read(family: str, scopes: Sequence[Scope]) -> Sequence[Scope]:
     return scopes if family in limits.CROSSING_FAMILIES else scopes[:1]
 
 
-def _search_call(family: str, count: int, runtime: Runtime) -> SearchCall:
-    name = _EVIDENCE_FAMILIES.get(family, family)
-    if family not in runtime.readers:
-        return SearchCall(
-            round=0, family=name, mode="none", outcome="not_run", count=count
-        )
-    mode: Mode = "snapshot" if family == limits.PROFILE else "fts"
-    return SearchCall(round=0, family=name, mode=mode, outcome="completed", count=count)
+def _call(family: str, mode: Mode, outcome: CallOutcome, count: int) -> SearchCall:
+    return SearchCall(
+        round=0,
+        family=receipt_family(family),
+        mode=mode,
+        outcome=outcome,
+        count=count,
+    )
 
 
 def _search(
-    query: str, wanted: dict[str, Sequence[Scope]], runtime: Runtime
-) -> dict[str, tuple[ScopePool, ...]]:
-    found = lookup.search(
+    query: str,
+    wanted: dict[str, Sequence[Scope]],
+    runtime: Runtime,
+    stopwatch: Stopwatch,
+) -> tuple[dict[str, tuple[ScopePool, ...]], list[SearchCall]]:
+    """One ranked, bounded list per family and Scope; each ranking reports its call.
+
+    Statistics before and bodies after are read for all families at once, so a stage
+    times its ranking statements only.
+    """
+    plan = lookup.plan_search(
         query=query,
         pools=[
             PoolKey(scope_id=scope.pk, family=family)
@@ -100,21 +123,29 @@ def _search(
         gate=runtime.gate,
         postings_cap=runtime.postings_cap,
     )
-    bounded = {key: hits[: limits.POOL_CAPS[key.family]] for key, hits in found.items()}
-    bodies = load_bodies([hit for hits in bounded.values() for hit in hits], query)
-    return {
+    ranked: dict[PoolKey, tuple[Hit, ...]] = {}
+    calls = []
+    for family, scopes in wanted.items():
+        for scope in scopes:
+            key = PoolKey(scope_id=scope.pk, family=family)
+            with stopwatch.stage(_STAGES[family]):
+                ranked[key] = plan.rank(key)[: limits.POOL_CAPS[family]]
+            calls.append(_call(family, "fts", "completed", 1))
+    bodies = load_bodies([hit for hits in ranked.values() for hit in hits], query)
+    pools = {
         family: tuple(
             ScopePool(
                 scope_id=scope.scope_id,
                 candidates=tuple(
                     bodies.candidate(scope, hit)
-                    for hit in bounded[PoolKey(scope_id=scope.pk, family=family)]
+                    for hit in ranked[PoolKey(scope_id=scope.pk, family=family)]
                 ),
             )
             for scope in scopes
         )
         for family, scopes in wanted.items()
     }
+    return pools, calls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +156,18 @@ class Bodies:
     entries: dict[int, MemoryEntryVersion]
     snippets: dict[int, str | None]
 
+    def current_revision(self, scope: Scope, hit: Hit) -> ArtifactRevision:
+        """A hit is the active head of its Scope, or the projection is broken (D.4)."""
+        row = self.revisions[hit.revision_id]
+        head = row.artifact
+        is_head = head.scope_id == scope.pk and head.revision == row.revision
+        if not is_head or head.lifecycle != "active":
+            raise _stale_projection()
+        return row
+
     def candidate(self, scope: Scope, hit: Hit) -> Candidate:
         """The hit as a candidate; raises `NotReady` if projection and head differ."""
-        row = self.revisions[hit.revision_id]
-        _check_current(scope, row)
+        row = self.current_revision(scope, hit)
         artifact = ArtifactRef(
             family=row.artifact.family,
             artifact_id=row.artifact.artifact_id,
@@ -136,6 +175,7 @@ class Bodies:
         )
         if hit.entry_version_id is not None:
             entry = self.entries[hit.entry_version_id]
+            _check_held(row, entry)
             identity = Identity(
                 scope_id=scope.scope_id,
                 artifact=artifact,
@@ -162,20 +202,28 @@ def _as_candidate(
             snippet=snippets[hit.document_id],
         )
     is_experience = family == limits.EXPERIENCE
-    body = experience_text(content) if is_experience else content["text"]
+    body = contents.experience_text(content) if is_experience else content["text"]
     return BodyCandidate(identity=identity, body=body)
 
 
-def _check_current(scope: Scope, row: ArtifactRevision) -> None:
-    """A hit is the active head of its Scope, or the projection is broken (D.4)."""
-    head = row.artifact
-    is_head = head.scope_id == scope.pk and head.revision == row.revision
-    if not is_head or head.lifecycle != "active":
-        raise NotReady(
-            "The search projection does not match the stored Artifacts;"
-            " run `manage.py rebuild_search`.",
-            code="stale-projection",
-        )
+def _check_held(row: ArtifactRevision, entry: MemoryEntryVersion) -> None:
+    """A cited entry version is active in the cited collection revision (A-184).
+
+    Canonical JSON has one spelling, so the manifest need not be parsed.
+    """
+    line = contents.canonical_json(
+        collections.manifest_entry(entry.entry_id, entry.entry_version_id, active=True)
+    )
+    if entry.artifact_id != row.artifact_id or line not in row.content:
+        raise _stale_projection()
+
+
+def _stale_projection() -> NotReady:
+    return NotReady(
+        "The search projection does not match the stored Artifacts;"
+        " run `manage.py rebuild_search`.",
+        code="stale-projection",
+    )
 
 
 def load_bodies(hits: Sequence[Hit], query: str) -> Bodies:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from prepare import limits
@@ -101,7 +101,6 @@ def readable_scopes(
     return (current, *targets)
 
 
-@transaction.atomic
 def create_scope(
     *,
     fields: ScopeFields,
@@ -113,6 +112,17 @@ def create_scope(
 
     Raises `Conflict` for the same key with another payload or a taken `scope_id`.
     """
+    try:
+        return _create_scope(fields, idempotency_key, now, scope_id)
+    except IntegrityError:
+        # Another caller was faster between look and write; now its Scope is there.
+        return _create_scope(fields, idempotency_key, now, scope_id)
+
+
+@transaction.atomic
+def _create_scope(
+    fields: ScopeFields, idempotency_key: str, now: datetime, scope_id: str | None
+) -> Scope:
     if scope_id is not None:
         check_name(scope_id, limits.SCOPE_ID_CHARS, "scope_id")
     payload = fields.as_json() | {"scope_id": scope_id}

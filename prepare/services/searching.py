@@ -13,11 +13,12 @@ from prepare.search.lookup import Hit, PoolKey
 from prepare.search.vendors import read_snapshot
 from prepare.services import reading
 from prepare.services.reading import MemoryView
-from prepare.services.recall import Bodies, load_bodies
+from prepare.services.recall import load_bodies
 from prepare.services.runtime import Runtime
 from prepare.values import TopicCandidate
 
-# How many ranked memories a filter by kind looks through.
+# How many ranked memories a search of atomic memories looks through: entries of
+# collections rank among them, and memories of other kinds.
 _DEEPEST = 1000
 _RRF_CONSTANT = 60  # as the public server spaces its ranks
 
@@ -49,14 +50,16 @@ def search_memories(
 ) -> list[FoundMemory]:
     """Active atomic memories of one Scope, best first; `kind` keeps only that kind."""
     with read_snapshot():
-        depth = limit if kind is None else _DEEPEST
-        hits, bodies = _find(scope, limits.MEMORY, query, depth, runtime)
-        heads = [
-            bodies.revisions[hit.revision_id].artifact
-            for hit in hits
+        hits = [
+            hit
+            for hit in _find(scope, limits.MEMORY, query, _DEEPEST, runtime)
             if hit.entry_version_id is None
         ]
-        views = reading.memory_views(heads)
+        if kind is None:
+            hits = hits[:limit]
+        bodies = load_bodies(hits, query)
+        rows = [bodies.current_revision(scope, hit) for hit in hits]
+    views = [reading.memory_view(row.artifact, row) for row in rows]
     matching = [view for view in views if kind is None or view.kind == kind]
     return [
         FoundMemory(memory=view, rank=rank)
@@ -69,7 +72,8 @@ def search_topics(
 ) -> list[FoundTopic]:
     """Topic memories of one Scope, best first."""
     with read_snapshot():
-        hits, bodies = _find(scope, limits.TOPIC_MEMORY, query, limit, runtime)
+        hits = _find(scope, limits.TOPIC_MEMORY, query, limit, runtime)[:limit]
+        bodies = load_bodies(hits, query)
         candidates = [bodies.candidate(scope, hit) for hit in hits]
     return [
         FoundTopic(topic=candidate, rank=rank)
@@ -79,15 +83,14 @@ def search_topics(
 
 
 def _find(
-    scope: Scope, family: str, query: str, limit: int, runtime: Runtime
-) -> tuple[Sequence[Hit], Bodies]:
+    scope: Scope, family: str, query: str, depth: int, runtime: Runtime
+) -> Sequence[Hit]:
     pool = PoolKey(scope_id=scope.pk, family=family)
-    found = lookup.search(
+    plan = lookup.plan_search(
         query=query,
         pools=[pool],
         gate=runtime.gate,
         postings_cap=runtime.postings_cap,
-        depth=max(limit, limits.SEARCH_DEPTH),
+        depth=max(depth, limits.SEARCH_DEPTH),
     )
-    hits = found[pool][: max(limit, 1)]
-    return hits, load_bodies(hits, query)
+    return plan.rank(pool)

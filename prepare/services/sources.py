@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 
 from prepare import limits
 from prepare.errors import Conflict, InvalidRequest, SourceNotFound, Violation
@@ -40,6 +39,9 @@ def create_source(*, scope: Scope, source: SourceContent, now: datetime) -> Sour
             [Violation(type="too_large", loc=("body", "content"), msg="Too large")]
         )
     digest = contents.digest(content)
+    # The Scope row is taken first, so that writers of one Scope queue: positions are
+    # dense and never collide, and the same id twice at once is one Source.
+    owner = Scope.objects.select_for_update().get(pk=scope.pk)
     existing = _find(scope, source.source_type, source_id)
     if existing is not None:
         if existing.content_digest != digest:
@@ -47,13 +49,9 @@ def create_source(*, scope: Scope, source: SourceContent, now: datetime) -> Sour
                 "The Source identity has different content.", code="source_conflict"
             )
         return existing
-    # The Scope row is taken first, so positions are dense and never collide.
-    Scope.objects.filter(pk=scope.pk).update(
-        next_source_position=F("next_source_position") + 1
-    )
-    position = Scope.objects.values_list("next_source_position", flat=True).get(
-        pk=scope.pk
-    )
+    position = owner.next_source_position
+    owner.next_source_position += 1
+    owner.save(update_fields=["next_source_position"])
     return Source.objects.create(
         scope=scope,
         source_type=source.source_type,
@@ -61,7 +59,7 @@ def create_source(*, scope: Scope, source: SourceContent, now: datetime) -> Sour
         content=content,
         metadata=contents.canonical_json(source.metadata or {}),
         content_digest=digest,
-        position=position - 1,
+        position=position,
         created_at=now,
     )
 

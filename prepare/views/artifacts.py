@@ -11,9 +11,9 @@ from rest_framework.response import Response
 
 from prepare import limits
 from prepare.errors import (
+    InvalidQueryString,
     InvalidRequest,
     PreconditionRequired,
-    RevisionConflict,
     Unsupported,
     Violation,
 )
@@ -200,7 +200,10 @@ def _expected_revision(request: Request) -> int:
         raise PreconditionRequired
     match = _ETAG.fullmatch(header.strip())
     if match is None:
-        raise RevisionConflict(details={"provided_etag": None, "current_etag": None})
+        violation = Violation(
+            type="etag", loc=("header", "If-Match"), msg='An ETag like "revision:3"'
+        )
+        raise InvalidQueryString([violation])  # 400, as for limits (contract B.5)
     return int(match[1])
 
 

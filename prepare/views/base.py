@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.db.models import Model, QuerySet
+from rest_framework.exceptions import ParseError
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
@@ -21,6 +22,8 @@ Row = TypeVar("Row", bound=Model)
 class ContractView(APIView):
     """A view of the contract: typed principal, strict input."""
 
+    metadata_class = None  # OPTIONS is a wrong method like any other
+
     @property
     def principal(self) -> Principal:
         principal = self.request.user
@@ -29,7 +32,13 @@ class ContractView(APIView):
         return principal
 
     def read(self, serializer_class: type[StrictSerializer]) -> Any:
-        """The validated body; raises what the error envelope shows."""
+        """The validated body; raises what the error envelope shows.
+
+        DRF reads a body without Content-Length (chunked) as `{}`: an operation whose
+        fields are all optional would answer a question that was not asked.
+        """
+        if self.request.stream is None:
+            raise ParseError("The body is empty or has no Content-Length.")
         serializer = serializer_class(data=self.request.data)
         serializer.is_valid(raise_exception=True)
         return serializer.validated_data

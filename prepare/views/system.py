@@ -1,13 +1,15 @@
 """Health, capabilities, server identity, the OpenAPI document and its page."""
 
+from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
-from drf_spectacular.views import SpectacularJSONAPIView, SpectacularSwaggerView
-from rest_framework.negotiation import DefaultContentNegotiation
+from drf_spectacular.views import SpectacularSwaggerView
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from prepare import limits
-from prepare.openapi import responses
+from prepare.authentication import HasPrincipal
+from prepare.openapi import open_responses, responses
+from prepare.renderers import EnvelopeRenderer
 from prepare.serializers import system as shapes
 from prepare.services.health import check_health
 from prepare.services.scopes import server_state
@@ -27,7 +29,7 @@ class LivenessView(ContractView):
 
     @extend_schema(
         operation_id="get_liveness",
-        responses={200: shapes.LivenessSerializer},
+        responses=open_responses({200: shapes.LivenessSerializer}),
         tags=["system"],
     )
     def get(self, request: Request) -> Response:
@@ -40,7 +42,9 @@ class ReadinessView(ContractView):
 
     @extend_schema(
         operation_id="get_readiness",
-        responses={200: shapes.ReadinessSerializer, 503: shapes.ReadinessSerializer},
+        responses=open_responses(
+            {200: shapes.ReadinessSerializer, 503: shapes.ReadinessSerializer}
+        ),
         tags=["system"],
     )
     def get(self, request: Request) -> Response:
@@ -102,14 +106,24 @@ class ServerInfoView(ContractView):
         )
 
 
-class OpenAPIView(SpectacularJSONAPIView):
+class OpenAPIView(ContractView):
     """`/openapi.json`, under the same authentication as everything else."""
 
-    content_negotiation_class = DefaultContentNegotiation
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> Response:
+        generator = SchemaGenerator()  # type: ignore[no-untyped-call]  # no stubs
+        return Response(generator.get_schema(public=True))  # type: ignore[no-untyped-call]
 
 
 class DocsView(SpectacularSwaggerView):
     """`/docs`: the document as a page; its assets are served from here."""
 
     url_name = "openapi"
-    content_negotiation_class = DefaultContentNegotiation
+    permission_classes = (HasPrincipal,)
+    metadata_class = None
+
+    def handle_exception(self, exc: Exception) -> Response:
+        # The page is HTML, an error is the envelope like everywhere else.
+        self.request.accepted_renderer = EnvelopeRenderer()
+        self.request.accepted_media_type = EnvelopeRenderer.media_type
+        return super().handle_exception(exc)

@@ -1,0 +1,173 @@
+"""The shape of a receipt, declared for OpenAPI and `openapi/receipt.schema.json`.
+
+`services.receipts` makes the value; tests hold the two together (contract A.8-A.12).
+"""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from prepare import limits
+
+FAMILIES = ["atomic-memory", "topic-memory", "experience", "profile", "code"]
+DIGEST = r"^sha256:[0-9a-f]{64}$"
+HEX_DIGEST = r"^[0-9a-f]{64}$"
+
+
+class ReceiptArtifactSerializer(serializers.Serializer[Any]):
+    family = serializers.CharField()
+    artifact_id = serializers.CharField()
+    revision = serializers.IntegerField(min_value=1)
+
+
+class ArtifactAddressSerializer(serializers.Serializer[Any]):
+    scope_id = serializers.CharField()
+    artifact = ReceiptArtifactSerializer()
+
+
+class CodeEvidenceSerializer(serializers.Serializer[Any]):
+    scope_id = serializers.CharField()
+    fingerprint = serializers.RegexField(HEX_DIGEST)
+    path = serializers.CharField()
+    file_sha256 = serializers.RegexField(HEX_DIGEST)
+    start_line = serializers.IntegerField(min_value=1)
+    end_line = serializers.IntegerField(min_value=1)
+    snippet_sha256 = serializers.RegexField(HEX_DIGEST)
+
+
+class SelectedItemSerializer(serializers.Serializer[Any]):
+    """Exactly one of the two identity fields, by kind."""
+
+    kind = serializers.ChoiceField(choices=FAMILIES)
+    artifact_address = ArtifactAddressSerializer(required=False)
+    code_evidence = CodeEvidenceSerializer(required=False)
+    rendered_bytes = serializers.IntegerField(min_value=0)
+    truncated = serializers.BooleanField()
+
+
+class RecallRoundSerializer(serializers.Serializer[Any]):
+    round = serializers.IntegerField(min_value=0, max_value=2)
+    outcome = serializers.ChoiceField(choices=["completed", "expansion_failed"])
+    retained = serializers.BooleanField()
+
+
+class SearchGroupSerializer(serializers.Serializer[Any]):
+    round = serializers.IntegerField(min_value=0, max_value=2)
+    family = serializers.ChoiceField(choices=FAMILIES)
+    mode = serializers.ChoiceField(
+        choices=["fts", "vector", "hybrid", "snapshot", "code", "none"]
+    )
+    outcome = serializers.ChoiceField(choices=["completed", "not_run", "failed"])
+    fallback_reason = serializers.ChoiceField(
+        choices=[
+            "none",
+            "inference_unavailable",
+            "inference_timeout",
+            "reused_fts_fallback",
+        ]
+    )
+    count = serializers.IntegerField(min_value=1)
+
+
+class PromptIdentitySerializer(serializers.Serializer[Any]):
+    scope_id = serializers.CharField()
+    key = serializers.CharField()
+    definition_version = serializers.CharField()
+    builtin_version = serializers.CharField()
+    selection = serializers.ChoiceField(choices=["built_in", "artifact"])
+    selected_version = serializers.CharField()
+    compiled_digest = serializers.RegexField(HEX_DIGEST)
+    artifact_address = ArtifactAddressSerializer(allow_null=True)
+
+
+class RerankConfigSerializer(serializers.Serializer[Any]):
+    config_id = serializers.RegexField(DIGEST)
+    policy_id = serializers.CharField()
+    model = serializers.CharField(allow_null=True)
+    effective_settings = serializers.DictField()
+    timeout_seconds = serializers.FloatField(min_value=0)
+    max_requests = serializers.IntegerField(min_value=1)
+    config_digest = serializers.RegexField(DIGEST)
+    prompt = PromptIdentitySerializer(allow_null=True)
+    non_deterministic = serializers.BooleanField()
+
+
+class RerankGroupSerializer(serializers.Serializer[Any]):
+    round = serializers.IntegerField(min_value=0, max_value=2)
+    config_id = serializers.RegexField(DIGEST)
+    outcome = serializers.ChoiceField(choices=["selected", "fallback", "failed"])
+    fallback_reason = serializers.ChoiceField(
+        choices=[
+            "none",
+            "empty_selection",
+            "inference_unavailable",
+            "inference_timeout",
+            "invalid_output",
+        ]
+    )
+    count = serializers.IntegerField(min_value=1)
+
+
+class OmittedGroupSerializer(serializers.Serializer[Any]):
+    family = serializers.ChoiceField(choices=FAMILIES)
+    reason = serializers.ChoiceField(
+        choices=[
+            "duplicate",
+            "blank",
+            "family_limit",
+            "entry_limit",
+            "below_min_bytes",
+            "no_fitting_truncation",
+            "rerank_not_selected",
+            "not_retrieved",
+        ]
+    )
+    count = serializers.IntegerField(min_value=1)
+
+
+class StageTimingSerializer(serializers.Serializer[Any]):
+    stage = serializers.ChoiceField(
+        choices=[
+            "memory.search",
+            "memory.rerank",
+            "experience.search",
+            "topic_memory.search",
+            "code.query",
+            "context.build",
+        ]
+    )
+    duration_ms = serializers.FloatField(min_value=0)
+    count = serializers.IntegerField(min_value=1)
+
+
+def _bounded(child: serializers.Serializer[Any], cap: int) -> serializers.ListField:
+    return serializers.ListField(child=child, max_length=cap)
+
+
+class RetrievalSerializer(serializers.Serializer[Any]):
+    rounds = _bounded(RecallRoundSerializer(), limits.RECEIPT_ROUNDS)
+    searches = _bounded(SearchGroupSerializer(), limits.RECEIPT_SEARCHES)
+    rerank_configs = _bounded(RerankConfigSerializer(), limits.RECEIPT_RERANK_CONFIGS)
+    reranks = _bounded(RerankGroupSerializer(), limits.RECEIPT_RERANKS)
+
+
+class PreparedContextReceiptSerializer(serializers.Serializer[Any]):
+    """Untrusted metadata about one answer; at most 8192 bytes of compact JSON."""
+
+    schema = serializers.ChoiceField(choices=[limits.RECEIPT_SCHEMA])
+    receipt_id = serializers.UUIDField()
+    policy_id = serializers.ChoiceField(choices=[limits.RECEIPT_SCHEMA])
+    query_digest = serializers.RegexField(DIGEST)
+    content_digest = serializers.RegexField(DIGEST, allow_null=True)
+    requested_max_bytes = serializers.IntegerField(
+        min_value=limits.MAX_BYTES_LOWEST, max_value=limits.MAX_BYTES_HIGHEST
+    )
+    used_bytes = serializers.IntegerField(
+        min_value=0, max_value=limits.MAX_BYTES_HIGHEST
+    )
+    truncated = serializers.BooleanField()
+    non_deterministic = serializers.BooleanField()
+    retrieval = RetrievalSerializer()
+    selected = _bounded(SelectedItemSerializer(), limits.RECEIPT_SELECTED)
+    omitted = _bounded(OmittedGroupSerializer(), limits.RECEIPT_OMITTED)
+    stages = _bounded(StageTimingSerializer(), limits.RECEIPT_STAGES)
