@@ -28,6 +28,8 @@ check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drif
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) spectacular --validate --fail-on-warn --file .venv/openapi.yaml
 	diff -u openapi/powercontext.yaml .venv/openapi.yaml
+	$(PY) tools/receipt_schema.py .venv/openapi.yaml .venv/receipt.schema.json
+	diff -u openapi/receipt.schema.json .venv/receipt.schema.json
 
 test: setup-test ## Run every test (and what they need)
 	.venv/bin/python -X dev -m pytest
@@ -38,8 +40,9 @@ acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, te
 bench-recall: setup-test ## Recall on the labelled sets in POWERCONTEXT_RECALL_DATA
 	.venv/bin/python bench/recall.py
 
-openapi: setup-test ## Regenerate openapi/powercontext.yaml
+openapi: setup-test ## Regenerate the files under openapi/
 	$(MANAGE) spectacular --validate --fail-on-warn --file openapi/powercontext.yaml
+	$(PY) tools/receipt_schema.py openapi/powercontext.yaml openapi/receipt.schema.json
 
 api-generate: openapi ## RFC name of `openapi`
 
