@@ -126,4 +126,6 @@ def close_objects(
     for schema in result.get("components", {}).get("schemas", {}).values():
         if "properties" in schema:
             schema["additionalProperties"] = False
+        for described in schema.get("properties", {}).values():
+            described.pop("x-spec-enum-id", None)  # the library's own bookkeeping
     return result

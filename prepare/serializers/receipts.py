@@ -80,11 +80,27 @@ class PromptIdentitySerializer(serializers.Serializer[Any]):
     artifact_address = ArtifactAddressSerializer(allow_null=True)
 
 
+class RerankSettingsSerializer(serializers.Serializer[Any]):
+    """Allowlist, version 1, of settings that a receipt may show (contract E)."""
+
+    temperature = serializers.FloatField(min_value=0, max_value=2, required=False)
+    top_p = serializers.FloatField(min_value=0, max_value=1, required=False)
+    max_tokens = serializers.IntegerField(min_value=1, required=False)
+    seed = serializers.IntegerField(required=False)
+    presence_penalty = serializers.FloatField(required=False)
+    frequency_penalty = serializers.FloatField(required=False)
+    top_k = serializers.IntegerField(required=False)
+    parallel_tool_calls = serializers.BooleanField(required=False)
+    service_tier = serializers.ChoiceField(
+        choices=["auto", "default", "flex", "priority"], required=False
+    )
+
+
 class RerankConfigSerializer(serializers.Serializer[Any]):
     config_id = serializers.RegexField(DIGEST)
     policy_id = serializers.CharField()
     model = serializers.CharField(allow_null=True)
-    effective_settings = serializers.DictField()
+    effective_settings = RerankSettingsSerializer()
     timeout_seconds = serializers.FloatField(min_value=0)
     max_requests = serializers.IntegerField(min_value=1)
     config_digest = serializers.RegexField(DIGEST)
