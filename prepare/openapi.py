@@ -127,5 +127,6 @@ def close_objects(
         if "properties" in schema:
             schema["additionalProperties"] = False
         for described in schema.get("properties", {}).values():
-            described.pop("x-spec-enum-id", None)  # the library's own bookkeeping
+            for part in (described, described.get("items", {})):
+                part.pop("x-spec-enum-id", None)  # the library's own bookkeeping
     return result
