@@ -145,7 +145,7 @@ def propose(
                     SourceRef(source_type="content", source_id=evidence.source_id),
                 )
             ),
-            target=target and ref(target),
+            target=ref(target) if target is not None else None,
         ),
         authorship=BY_TEST,
     )
