@@ -106,7 +106,7 @@ class Preparer:
             }
         )
         build = prepare_context(request, principal=LOCAL, runtime=self.runtime).build
-        return [item.identity.artifact.artifact_id for item in build.selected]
+        return [identity.artifact.artifact_id for identity in build.origins]
 
 
 def recall(preparer: Preparer, queries: list[Query]) -> float:

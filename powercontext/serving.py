@@ -4,18 +4,24 @@ Queries never reach a log: there is no access log, and gunicorn itself reports w
 only. Everything that can fail at start fails before a worker exists.
 """
 
+import atexit
 import ipaddress
+import os
 import signal
 import socket
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 
+# prometheus_client reads it when it is first imported.
+METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 GRACEFUL_SECONDS = 30  # what running requests get after SIGTERM or SIGINT
 # Longer than clients keep idle connections, so that the client closes first; a server
 # that closes first looks like a failed request.
@@ -83,6 +89,7 @@ def serve(
     when_ready: Callable[[], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; ends the process with `SystemExit` 0."""
+    _share_metrics()
     server = _Server(
         {
             "bind": f"fd://{listener.detach()}",
@@ -104,6 +111,7 @@ def serve(
             # It would be a way to control the server, at one path for all servers.
             "control_socket_disable": True,
             "pre_fork": _close_connections,
+            "child_exit": _forget_metrics,
             "post_worker_init": _leave_interrupts_to_the_master,
             "when_ready": lambda arbiter: when_ready(),
         }
@@ -137,6 +145,22 @@ class _Master(Arbiter):  # type: ignore[misc]  # gunicorn has no types
     def handle_int(self) -> None:
         """Ctrl-C stops as gently as SIGTERM; a second one stops at once."""
         self.handle_term()
+
+
+def _share_metrics() -> None:
+    """Give worker processes one folder of counters; before the application loads."""
+    if settings.METRICS_DIR:
+        return
+    folder = tempfile.TemporaryDirectory(prefix="powercontext-metrics-")
+    atexit.register(folder.cleanup)
+    settings.METRICS_DIR = os.environ[METRICS_VARIABLE] = folder.name
+
+
+def _forget_metrics(arbiter: Any, worker: Any) -> None:
+    """Counters of an ended worker stay in the sums; its gauges go."""
+    from prometheus_client import multiprocess
+
+    multiprocess.mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]  # library
 
 
 def _close_connections(arbiter: Any, worker: Any) -> None:

@@ -4,6 +4,7 @@ Everything works with an empty environment: DEBUG off, loopback hosts only, SQLi
 secret key made once in the data folder. `.env.example` documents each variable.
 """
 
+import os
 import secrets
 from pathlib import Path
 
@@ -99,6 +100,9 @@ RECALL_GATE_HAN = _number("RUNTIME_RECALL_GATE_HAN", 0.20, 0, 1)
 RECALL_ITEM_FLOOR = _number("RUNTIME_RECALL_ITEM_FLOOR", 0.10, 0, 1)
 RECALL_POSTINGS_CAP = _positive_integer("RUNTIME_RECALL_POSTINGS_CAP", 5000)
 
+# Where worker processes share their counters; `manage.py serve` makes a folder itself.
+METRICS_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
+
 # Bodies larger than this are 413 before they are parsed (J-5).
 MAX_BODY_BYTES = _positive_integer("MAX_BODY_BYTES", 4 * 1024 * 1024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
@@ -163,8 +167,9 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
             "PRAGMA cache_size=-65536; PRAGMA mmap_size=268435456;"
         ),
     }
-    # An in-memory test database breaks threads ("database schema is locked").
-    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / "test.sqlite3"}
+    # An in-memory test database breaks threads ("database schema is locked"); one file
+    # for each process lets two test runs go on side by side.
+    DATABASES["default"]["TEST"] = {"NAME": DATA_DIR / f"test-{os.getpid()}.sqlite3"}
     Path(DATABASES["default"]["NAME"]).parent.mkdir(parents=True, exist_ok=True)
 DATABASES["default"]["CONN_MAX_AGE"] = 60
 DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
@@ -222,7 +227,10 @@ LOG_LEVEL = _choice("LOG_LEVEL", "INFO", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "prepare.requestid.RequestIdFilter"}},
+    "filters": {
+        "request_id": {"()": "prepare.requestid.RequestIdFilter"},
+        "content_free": {"()": "prepare.logcontent.ContentFreeFilter"},
+    },
     "formatters": {
         "line": {
             "format": "{asctime} {levelname} {name} request_id={request_id} {message}",
@@ -234,12 +242,25 @@ LOGGING = {
             "class": "logging.StreamHandler",
             "formatter": "line",
             "filters": ["request_id"],
-        }
+        },
+        "none": {"class": "logging.NullHandler"},
     },
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "prepare": {"level": LOG_LEVEL},
-        # SQL parameters hold bodies and queries; they never reach a log (C-67).
-        "django.db.backends": {"level": "WARNING"},
+        # Bodies, queries and ids never reach a log, at no level and in no handler that
+        # is added to root (C-67). SQL is logged with its parameters and templates with
+        # their values: both end here. Of a request Django logs path and exception text.
+        "django.db.backends": {
+            "level": "WARNING",
+            "handlers": ["none"],
+            "propagate": False,
+        },
+        "django.template": {
+            "level": "WARNING",
+            "handlers": ["none"],
+            "propagate": False,
+        },
+        "django.request": {"filters": ["content_free"]},
     },
 }

@@ -29,6 +29,9 @@ class RequestIdMiddleware:
         request_id_variable.set(request_id)
         response = self.get_response(request)
         response[REQUEST_ID_HEADER] = request_id
+        if not response.streaming and not response.has_header("Content-Length"):
+            # Without it gunicorn would send the answer in chunks.
+            response["Content-Length"] = str(len(response.content))
         return response
 
 

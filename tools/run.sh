@@ -14,5 +14,5 @@ server=$!
 trap 'kill "$server" 2>/dev/null || true' EXIT
 trap 'exit 0' INT TERM
 
-.venv/bin/python tools/show.py "$url" || { echo "The server did not answer on $url." >&2; exit 1; }
+.venv/bin/python tools/show.py "$url" "$server" || { echo "The server did not answer on $url." >&2; exit 1; }
 wait "$server"

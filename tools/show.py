@@ -1,6 +1,7 @@
 """Wait for the server of `make run`, prepare one context and show it."""
 
 import json
+import os
 import sys
 import time
 import urllib.error
@@ -21,8 +22,8 @@ REQUEST = {
 WAIT_SECONDS = 60
 
 
-def main(url: str) -> None:
-    wait_until_ready(url)
+def main(url: str, server_pid: str) -> None:
+    wait_until_ready(url, int(server_pid))
     body = json.dumps(REQUEST)
     request = urllib.request.Request(  # noqa: S310  (our own loopback address)
         f"{url}/v1/context/prepare",
@@ -40,17 +41,22 @@ def main(url: str) -> None:
     sys.stdout.flush()
 
 
-def wait_until_ready(url: str) -> None:
+def wait_until_ready(url: str, server_pid: int) -> None:
+    """Return once our own server answers; another one on the port is not ours."""
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
+        time.sleep(0.3)
+        os.kill(server_pid, 0)  # raises ProcessLookupError if it has ended
         try:
             with urllib.request.urlopen(f"{url}/health/ready", timeout=2):  # noqa: S310
                 return
         except (urllib.error.URLError, OSError):
             if time.monotonic() > deadline:
                 raise
-            time.sleep(0.2)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    try:
+        main(*sys.argv[1:])
+    except OSError:
+        sys.exit(1)  # run.sh says what is wrong

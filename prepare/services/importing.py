@@ -24,18 +24,17 @@ from prepare.errors import (
     ScopeNotFound,
     SourceNotFound,
 )
-from prepare.models import Artifact, Candidate, MemoryEntryVersion, Scope
+from prepare.models import Scope
+from prepare.search import index
 from prepare.services import (
     artifacts,
     candidates,
-    contents,
-    exporting,
+    comparing,
     memories,
-    reading,
     scopes,
     sources,
 )
-from prepare.services.artifacts import Authorship
+from prepare.services.artifacts import Authorship, Lifecycle
 from prepare.services.collections import write_collection
 from prepare.services.lines import (
     ArtifactLine,
@@ -91,7 +90,7 @@ def import_context(*, lines: Iterable[NumberedLine], now: datetime) -> ImportCou
 
 @contextmanager
 def _blame(number: int) -> Iterator[None]:
-    """Errors inside are the fault of this line."""
+    """Errors inside are the fault of this line, unless one was named already."""
     try:
         yield
     except RefusedLine:
@@ -100,17 +99,25 @@ def _blame(number: int) -> Iterator[None]:
         raise RefusedLine(number, error) from error
     except DatabaseError as error:
         # The message of a database error quotes its parameters (C-67).
-        cause = InvalidRequest(message=f"the database refused it: {type(error)}")
+        kind = type(error).__name__
+        cause = InvalidRequest(message=f"the database refused it ({kind})")
         raise RefusedLine(number, cause) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Merge:
+    number: int
+    line: ArtifactLine
+    is_new: bool
 
 
 class _Importer:
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._scope: Scope | None = None  # of the latest line; most lines share it
-        self._group: list[tuple[int, EntryLine]] = []
+        self._group: dict[str, tuple[int, EntryLine]] = {}  # by entry id
         self._incomplete_scopes: dict[str, tuple[int, ScopeLine]] = {}
-        self._merges: list[tuple[int, ArtifactLine]] = []
+        self._merges: list[_Merge] = []
         self._new = 0
         self._present = 0
 
@@ -122,30 +129,18 @@ class _Importer:
                 return
         self._write_group()
         with _blame(numbered.number):
-            self._store(numbered.number, line)
+            self._count(1, is_new=self._store(numbered.number, line))
 
     def finish(self) -> ImportCounts:
         """Settle what needed later lines: references to Scopes, and merges."""
         self._write_group()
-        for number, scope_line in self._incomplete_scopes.values():
+        for number, line in self._incomplete_scopes.values():
             with _blame(number):
-                self._complete_scope(scope_line)
-        for number, artifact_line in self._merges:
-            with _blame(number):
-                self._merge(artifact_line)
+                _complete_scope(line)
+        for merge in self._merges:
+            with _blame(merge.number):
+                self._apply_merge(merge)
         return ImportCounts(new=self._new, present=self._present)
-
-    def _store(self, number: int, line: Line) -> None:
-        match line:
-            case ScopeLine():
-                is_new = self._store_scope(number, line)
-            case SourceLine():
-                is_new = self._store_source(line)
-            case ArtifactLine():
-                is_new = self._store_artifact(number, line)
-            case CandidateLine():
-                is_new = self._store_candidate(line)
-        self._count(1, is_new=is_new)
 
     def _count(self, lines: int, *, is_new: bool) -> None:
         if is_new:
@@ -153,12 +148,26 @@ class _Importer:
         else:
             self._present += lines
 
+    def _store(self, number: int, line: Line) -> bool:
+        """Store one line; False if it was there already."""
+        match line:
+            case ScopeLine():
+                return self._store_scope(number, line)
+            case SourceLine():
+                return self._store_source(line)
+            case ArtifactLine():
+                return self._store_artifact(number, line)
+            case CandidateLine():
+                return self._store_candidate(line)
+            case EntryLine():
+                raise TypeError("entries are stored by collection revision")
+
     def _find_scope(self, scope_id: str) -> Scope:
         if self._scope is None or self._scope.scope_id != scope_id:
             try:
                 self._scope = scopes.find_scope(scope_id)
             except ScopeNotFound:
-                message = f"scope_id: there is no Scope {scope_id!r} (yet)"
+                message = f"scope_id: there is no Scope {scope_id!r} so far"
                 raise ScopeNotFound(message) from None
         return self._scope
 
@@ -174,11 +183,10 @@ class _Importer:
         existing = Scope.objects.filter(scope_id=line.scope_id).first()
         if existing is not None:
             _, waiting = self._incomplete_scopes.get(line.scope_id, (0, None))
-            held = waiting or exporting.scope_line(existing)
-            _check_same_fields(held, line)
+            comparing.check_same_scope(waiting or existing, line)
             return False
         fields = line.fields
-        if _missing_scopes(line):
+        if comparing.missing_scopes(line):
             # References may point at each other: they are written at the end.
             self._incomplete_scopes[line.scope_id] = (number, line)
             fields = replace(fields, parent_scope_id=None, context_references=())
@@ -190,14 +198,6 @@ class _Importer:
         )
         return True
 
-    def _complete_scope(self, line: ScopeLine) -> None:
-        if missing := _missing_scopes(line):
-            raise ScopeNotFound(f"there is no Scope {min(missing)!r}")
-        scope = scopes.find_scope(line.scope_id)
-        scopes.update_scope(
-            scope=scope, fields=line.fields, expected_version=scope.version
-        )
-
     def _store_source(self, line: SourceLine) -> bool:
         scope = self._find_scope(line.scope_id)
         try:
@@ -205,108 +205,143 @@ class _Importer:
                 scope=scope, source_type=line.source_type, source_id=line.source_id
             )
         except SourceNotFound:
-            sources.create_source(
-                scope=scope, source=line.source, now=line.created_at or self._now
-            )
+            now = line.created_at or self._now
+            sources.create_source(scope=scope, source=line.source, now=now)
             return True
-        content = contents.canonical_json(line.source.content)
-        metadata = contents.canonical_json(line.source.metadata or {})
-        if (held.content_digest, held.metadata) != (contents.digest(content), metadata):
-            raise Conflict("this Source is there with another content or metadata")
+        comparing.check_same_source(held, line)
         return False
 
     def _store_artifact(self, number: int, line: ArtifactLine) -> bool:
         scope = self._find_scope(line.scope_id)
-        head = _find_head(scope, line.artifact)
+        head = comparing.find_head(scope=scope, artifact=line.artifact)
         is_new = head is None or line.artifact.revision > head.revision
         if is_new:
             self._write_revision(scope, line, is_first=head is None)
         else:
-            _check_same_revision(scope, line)
+            comparing.check_same_revision(scope=scope, line=line)
         if line.state == "merged":
-            self._merges.append((number, line))  # its target comes later
+            # What it was merged into cites it, and so comes later.
+            self._merges.append(_Merge(number=number, line=line, is_new=is_new))
         elif line.state is not None:
-            self._apply_state(scope, line, is_new=is_new)
+            self._apply_state(scope, line, line.state, is_new=is_new)
         return is_new
 
     def _write_revision(
         self, scope: Scope, line: ArtifactLine, *, is_first: bool
     ) -> None:
-        values: dict[str, Any] = {
-            "scope": scope,
-            "family": line.artifact.family,
-            "artifact_id": line.artifact.artifact_id,
-            "revision": line.artifact.revision,
-            "content": line.content,
-            "lineage": line.lineage,
-            "authorship": self._authorship(line.origin),
-        }
-        if is_first:
-            artifacts.create_artifact(**values)
-        else:
-            artifacts.replace_artifact(**values)
+        write = artifacts.create_artifact if is_first else artifacts.replace_artifact
+        write(
+            scope=scope,
+            family=line.artifact.family,
+            artifact_id=line.artifact.artifact_id,
+            revision=line.artifact.revision,
+            content=line.content,
+            lineage=line.lineage,
+            authorship=self._authorship(line.origin),
+        )
 
-    def _apply_state(self, scope: Scope, line: ArtifactLine, *, is_new: bool) -> None:
-        head = _find_head(scope, line.artifact)
-        if head is None or line.state is None or head.state == line.state:
+    def _apply_state(
+        self, scope: Scope, line: ArtifactLine, state: str, *, is_new: bool
+    ) -> None:
+        head = comparing.find_head(scope=scope, artifact=line.artifact)
+        if head is None or head.revision != line.artifact.revision:
+            return  # an older revision says nothing about the head
+        if head.state == state:
             return
         if not is_new:
-            if head.revision == line.artifact.revision:
-                raise Conflict(f"this Artifact is there and {head.state}")
-            return  # the head has moved on
+            raise Conflict(f"this Artifact is there and {head.state}")
+        target = memories.MemoryTarget(
+            artifact=line.artifact, state_version=head.state_version
+        )
         memories.change_state(
             scope=scope,
-            target=memories.MemoryTarget(
-                artifact=line.artifact, state_version=head.state_version
-            ),
-            state=line.state,
+            target=target,
+            state=state,
             authorship=self._authorship(line.origin),
         )
 
-    def _merge(self, line: ArtifactLine) -> None:
+    def _apply_merge(self, merge: _Merge) -> None:
+        """Give the head the state that `memories.merge_memories` gives its inputs."""
+        line = merge.line
         scope = self._find_scope(line.scope_id)
-        memories.mark_merged(
-            scope=scope,
-            artifact=line.artifact,
-            into=line.merged_into or "",
-            authorship=self._authorship(line.origin),
+        into = ArtifactRef(
+            family=limits.ATOMIC_MEMORY,
+            artifact_id=line.merged_into or "",
+            revision=line.artifact.revision,
         )
+        target = comparing.find_head(scope=scope, artifact=into)
+        if target is None or line.artifact.family != limits.ATOMIC_MEMORY:
+            raise ArtifactNotFound("merged_into: there is no such atomic memory")
+        head = artifacts.lock_head(
+            scope=scope,
+            family=line.artifact.family,
+            artifact_id=line.artifact.artifact_id,
+        )
+        if head.merged_into_id == target.pk:
+            return
+        if not merge.is_new or head.state != "active" or head.pk == target.pk:
+            raise Conflict(f"this Artifact is there and {head.state}")
+        head.merged_into = target
+        head.lifecycle = Lifecycle.DEPRECATED
+        head.state_version += 1
+        head.save(update_fields=["merged_into", "lifecycle", "state_version"])
+        index.remove_artifact(head)
 
     def _read_entry(self, number: int, line: EntryLine) -> None:
-        if self._group and _collection_of(self._group[0][1]) != _collection_of(line):
-            self._write_group()
-        _entry_digest(line)  # a bad text is this line's fault, not its revision's
-        if any(line.entry.entry_id == held.entry.entry_id for _, held in self._group):
+        """Hold the entry until its collection revision is complete."""
+        comparing.entry_digest(line)  # a bad text is the fault of this very line
+        if self._group:
+            _, latest = next(iter(self._group.values()))
+            if _collection(latest) != _collection(line):
+                self._write_group()
+        if line.entry.entry_id in self._group:
             raise InvalidRequest(message="entry_id: twice in one collection revision")
-        self._group.append((number, line))
+        self._group[line.entry.entry_id] = (number, line)
 
     def _write_group(self) -> None:
         """Write the lines of one collection revision, or see that they are there."""
-        group, self._group = self._group, []
+        group, self._group = list(self._group.values()), {}
         if not group:
             return
         number, first = group[0]
         with _blame(number):
-            scope = self._find_scope(first.scope_id)
-            ref = _collection_of(first)[1]
-            head = _find_head(scope, ref)
-            _check_entry_texts(head, group)
-            is_new = head is None or ref.revision > head.revision
-            if is_new:
-                write_collection(
-                    scope=scope,
-                    artifact_id=first.artifact_id,
-                    changes=[line.entry for _, line in group],
-                    authorship=self._authorship(first.origin),
-                    revision=first.revision,
-                )
-            else:
-                _check_same_entries(scope, ref, group)
+            is_new = self._store_collection(first, group)
         self._count(len(group), is_new=is_new)
+
+    def _store_collection(
+        self, first: EntryLine, group: list[tuple[int, EntryLine]]
+    ) -> bool:
+        scope = self._find_scope(first.scope_id)
+        _, artifact = _collection(first)
+        head = comparing.find_head(scope=scope, artifact=artifact)
+        held = comparing.held_versions(head, [line for _, line in group])
+        named: set[str] = set()
+        for number, line in group:
+            version_id = line.entry.entry_version_id
+            with _blame(number):
+                if version_id in named:
+                    raise Conflict("entry_version_id: it names another entry here")
+                if version_id in held:
+                    comparing.check_same_text(held[version_id], line)
+            named.add(version_id)
+        if head is None or artifact.revision > head.revision:
+            write_collection(
+                scope=scope,
+                artifact_id=first.artifact_id,
+                changes=[line.entry for _, line in group],
+                authorship=self._authorship(first.origin),
+                revision=first.revision,
+            )
+            return True
+        manifest = comparing.read_manifest(scope=scope, artifact=artifact)
+        for number, line in group:
+            with _blame(number):
+                comparing.check_same_entry(manifest, line)
+        return False
 
     def _store_candidate(self, line: CandidateLine) -> bool:
         scope = self._find_scope(line.scope_id)
-        if _holds_candidate(scope, line):
+        if comparing.holds_candidate(scope=scope, line=line):
             return False
         authorship = Authorship(now=line.created_at or self._now)
         row = candidates.propose(
@@ -331,24 +366,18 @@ def _scope_key(scope_id: str) -> str:
     return f"import:{hashlib.sha256(scope_id.encode()).hexdigest()}"
 
 
-def _missing_scopes(line: ScopeLine) -> set[str]:
-    """Scopes that the line refers to and that are not stored."""
-    wanted = {*line.fields.context_references, line.fields.parent_scope_id} - {None}
-    found = Scope.objects.filter(scope_id__in=wanted)
-    return {name for name in wanted if name} - set(
-        found.values_list("scope_id", flat=True)
+def _complete_scope(line: ScopeLine) -> None:
+    if missing := comparing.missing_scopes(line):
+        raise ScopeNotFound(f"there is no Scope {missing[0]!r}")
+    scope = scopes.find_scope(line.scope_id)
+    scopes.update_scope(scope=scope, fields=line.fields, expected_version=scope.version)
+
+
+def _collection(line: EntryLine) -> tuple[str, ArtifactRef]:
+    """What the lines of one collection revision have in common."""
+    artifact = ArtifactRef(
+        family=limits.MEMORY_COLLECTION,
+        artifact_id=line.artifact_id,
+        revision=line.revision,
     )
-
-
-def _check_same_fields(held: ScopeLine, line: ScopeLine) -> None:
-    there, wanted = held.fields.as_json(), line.fields.as_json()
-    different = [name for name in wanted if wanted[name] != there[name]]
-    if different:
-        names = ", ".join(different)
-        raise Conflict(f"Scope {line.scope_id!r} is there with another {names}")
-
-
-def _find_head(scope: Scope, artifact: ArtifactRef) -> Artifact | None:
-    return Artifact.objects.filter(
-        scope=scope, family=artifact.family, artifact_id=artifact.artifact_id
-    ).first()
+    return line.scope_id, artifact

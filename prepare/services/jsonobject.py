@@ -23,7 +23,7 @@ class JsonObject:
         path: str = "",
     ) -> None:
         if not isinstance(data, Mapping):
-            raise InvalidRequest(message=f"{path or 'line'}: should be an object")
+            raise InvalidRequest(message=f"{path or 'it'}: should be an object")
         self.data = data
         self.path = f"{path}." if path else ""
         for name in data:
@@ -66,10 +66,14 @@ class JsonObject:
             raise self.refused(name, "should be an integer of at least 1")
         return int(value)
 
-    def objects(self, name: str, *keys: str) -> Iterator["JsonObject"]:
-        """The objects of an array, each with exactly these keys."""
+    def objects(
+        self, name: str, required: Collection[str], optional: Collection[str] = ()
+    ) -> Iterator["JsonObject"]:
+        """The objects of an array, none if the key is missing or null."""
         for index, item in enumerate(self._items(name)):
-            yield JsonObject(item, keys, path=f"{self.path}{name}.{index}")
+            yield JsonObject(
+                item, required, optional, path=f"{self.path}{name}.{index}"
+            )
 
     def texts(self, name: str) -> tuple[str, ...]:
         items = self._items(name)

@@ -240,10 +240,10 @@ def _lineage(fields: JsonObject) -> Lineage:
             SourceRef(
                 source_type=item.text("source_type"), source_id=item.text("source_id")
             )
-            for item in fields.objects("sources", "source_type", "source_id")
+            for item in fields.objects("sources", ("source_type", "source_id"))
         ),
         artifacts=tuple(
-            _artifact(item) for item in fields.objects("artifacts", *_ARTIFACT_KEYS)
+            _artifact(item) for item in fields.objects("artifacts", _ARTIFACT_KEYS)
         ),
     )
 
@@ -266,7 +266,7 @@ def _parse_scope(data: Mapping[str, Any]) -> ScopeLine:
                     kind=item.trimmed("kind", limits.REFERENCE_KIND_CHARS),
                     value=item.trimmed("value", limits.REFERENCE_VALUE_CHARS),
                 )
-                for item in fields.objects("external_references", "kind", "value")
+                for item in fields.objects("external_references", ("kind", "value"))
             ),
         ),
         created_at=fields.moment("created_at"),

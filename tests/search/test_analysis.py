@@ -267,6 +267,8 @@ def test_keys_are_stable_signed_64_bit():
 def test_fallback_stemmer_makes_the_same_terms(monkeypatch):
     pytest.importorskip("Stemmer")
     spec = importlib.util.find_spec("prepare.search.analysis")
+    assert spec is not None
+    assert spec.loader is not None
     fallback = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "Stemmer", None)
     spec.loader.exec_module(fallback)

@@ -1,0 +1,70 @@
+"""`manage.py doctor`: does this installation really work?"""
+
+import platform
+import sqlite3
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+import django
+from django.core.management.base import CommandError
+from django.db import DatabaseError, connection
+from django.utils import timezone
+
+from prepare.errors import PowerContextError
+from prepare.management.console import ConsoleCommand
+from prepare.search.analysis import ANALYSIS_VERSION
+from prepare.services.diagnosing import try_round_trip
+from prepare.services.health import READY, check_thoroughly
+from prepare.services.runtime import configured_runtime
+from prepare.version import VERSION
+
+
+class Command(ConsoleCommand):
+    help = (
+        "Print versions and check the database, its migrations, the search index and a"
+        " real round trip: a memory is written, prepared, read and rolled back. Exit"
+        " code 1 if anything is wrong."
+    )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        self._print(_versions())
+        checks = dict(check_thoroughly().checks)
+        checks["round_trip"] = _try_round_trip()
+        self._print(checks)
+        failed = [name for name, state in checks.items() if state != READY]
+        if failed:
+            raise CommandError(f"Not in order: {', '.join(failed)}.")
+
+    def _print(self, lines: Mapping[str, str]) -> None:
+        for name, value in lines.items():
+            self.stdout.write(f"{name:<18}{value}")
+
+
+def _versions() -> dict[str, str]:
+    return {
+        "powercontext": VERSION,
+        "python": platform.python_version(),
+        "django": django.get_version(),
+        "database": _database(),
+        "sqlite": sqlite3.sqlite_version,
+        "unicode": unicodedata.unidata_version,
+        "analysis": str(ANALYSIS_VERSION),
+    }
+
+
+def _database() -> str:
+    try:
+        version = connection.get_database_version()
+    except DatabaseError as error:
+        return f"{connection.vendor}, unreachable ({type(error).__name__})"
+    return f"{connection.display_name} {'.'.join(map(str, version))}"
+
+
+def _try_round_trip() -> str:
+    try:
+        return try_round_trip(runtime=configured_runtime(), now=timezone.now())
+    except PowerContextError as error:
+        return f"failed: {error.message}"
+    except DatabaseError as error:
+        return f"failed ({type(error).__name__})"

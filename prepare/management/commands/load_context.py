@@ -1,0 +1,111 @@
+"""`manage.py load_context`: store files of Scopes, Sources and artifacts."""
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import chain, count
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.conf import settings
+from django.core.management.base import CommandError, CommandParser
+from django.utils import timezone
+from rest_framework.exceptions import ParseError
+from tqdm import tqdm
+
+from prepare.errors import InvalidRequest
+from prepare.management.console import ConsoleCommand, describe
+from prepare.models import Scope
+from prepare.parsers import parse_json
+from prepare.services.importing import NumberedLine, RefusedLine, import_context
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+class Command(ConsoleCommand):
+    help = (
+        "Load JSON Lines files, as `export_context` writes them. One JSON object per"
+        " line, with the type scope, source, artifact, memory_entry or candidate; a"
+        " line may only name what earlier lines, or the database, hold. A file is"
+        " stored whole or not at all: an error is FILE:LINE: MESSAGE. What is there"
+        " already and equal is left alone; what is there and different is an error."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("files", nargs="+", metavar="FILE", type=Path)
+        parser.add_argument(
+            "--if-missing",
+            action="store_true",
+            help="skip a file whose first Scope exists already",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for path in options["files"]:
+            try:
+                said = self._load(path, if_missing=options["if_missing"])
+            except RefusedLine as error:
+                message = f"{path}:{error.number}: {describe(error.cause)}"
+                raise CommandError(message) from error
+            except OSError as error:
+                raise CommandError(f"{path}: {error.strerror or error}") from error
+            self.stdout.write(f"{path}: {said}")
+
+    def _load(self, path: Path, *, if_missing: bool) -> str:
+        with path.open("rb") as file, _progress(file) as progress:
+            lines = read_lines(file, progress.update)
+            if if_missing:
+                before, scope_id = _take_until_scope(lines)
+                if Scope.objects.filter(scope_id=scope_id).exists():
+                    return f"skipped, Scope {scope_id} exists"
+                lines = chain(before, lines)
+            counts = import_context(lines=lines, now=timezone.now())
+        return f"{counts.new} new, {counts.present} already there"
+
+
+def _progress(file: BinaryIO) -> Any:
+    """A bar on stderr, if that is a terminal, that counts the bytes read."""
+    size = os.fstat(file.fileno()).st_size or None
+    return tqdm(total=size, unit="B", unit_scale=True, leave=False, disable=None)
+
+
+def read_lines(
+    file: BinaryIO, report: Callable[[int], object]
+) -> Iterator[NumberedLine]:
+    """Decode line by line, blank ones skipped; raises `RefusedLine`.
+
+    Lines end with LF only, so that U+2028 or CR inside a text ends none. `report` is
+    called with the number of bytes read.
+    """
+    longest = 2 * settings.MAX_BODY_BYTES
+    for number in count(1):
+        raw = file.readline(longest + 1)
+        if not raw:
+            return
+        report(len(raw))
+        if len(raw) > longest:
+            cause = InvalidRequest(message=f"is longer than {longest} bytes")
+            raise RefusedLine(number, cause)
+        if number == 1:
+            raw = raw.removeprefix(_BYTE_ORDER_MARK)
+        if raw.strip():
+            yield NumberedLine(number=number, data=_decode(number, raw))
+
+
+def _decode(number: int, raw: bytes) -> Any:
+    try:
+        return parse_json(raw)
+    except ParseError as error:
+        reason = str(error.detail).replace("The body", "The line")
+        raise RefusedLine(number, InvalidRequest(message=reason)) from None
+
+
+def _take_until_scope(
+    lines: Iterator[NumberedLine],
+) -> tuple[list[NumberedLine], str | None]:
+    """The lines up to the first Scope, which are few, and its id."""
+    taken = []
+    for line in lines:
+        taken.append(line)
+        if isinstance(line.data, dict) and line.data.get("type") == "scope":
+            scope_id = line.data.get("scope_id")
+            return taken, scope_id if isinstance(scope_id, str) else None
+    return taken, None

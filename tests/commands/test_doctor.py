@@ -1,0 +1,112 @@
+"""`manage.py doctor`: every check is real, and nothing stays."""
+
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import connection
+
+from prepare.errors import NotReady
+from prepare.models import SearchPool, Term
+from prepare.search import index
+from prepare.services import diagnosing
+from tests import factories
+from tests.commands import files
+from tests.commands.conftest import Printed
+from tests.serving import Installation
+
+Manage = Callable[..., Printed]
+CHECKS = ["database", "search_index", "migrations", "search_counts", "round_trip"]
+
+
+def read(out: str) -> list[tuple[str, str]]:
+    return [(line[:18].strip(), line[18:]) for line in out.splitlines()]
+
+
+@pytest.mark.django_db
+def test_all_is_well_and_nothing_stays(manage: Manage) -> None:
+    factories.remember(factories.make_scope("s"), "some words")
+    before = files.row_counts()
+    lines = read(manage("doctor").out)
+    assert lines[-5:] == [(name, "ready") for name in CHECKS]
+    versions = dict(lines[:-5])
+    assert list(versions) == [
+        "powercontext",
+        "python",
+        "django",
+        "database",
+        "sqlite",
+        "unicode",
+        "analysis",
+    ]
+    assert versions["database"].startswith(connection.display_name)
+    assert versions["unicode"] == unicodedata.unidata_version
+    assert files.row_counts() == before
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("readers", [["profile"], []])
+def test_the_round_trip_does_not_depend_on_the_readers(
+    manage: Manage, settings: Any, readers: list[str]
+) -> None:
+    settings.READERS = frozenset(readers)
+    manage("doctor")
+
+
+def failing(capsys: pytest.CaptureFixture[str]) -> tuple[dict[str, str], str]:
+    with pytest.raises(CommandError) as raised:
+        call_command("doctor")
+    return dict(read(capsys.readouterr().out)), str(raised.value)
+
+
+@pytest.mark.django_db
+def test_wrong_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    factories.remember(factories.make_scope("s"), "some words")
+    SearchPool.objects.update(documents=2)
+    states, message = failing(capsys)
+    assert states["search_counts"].endswith(
+        "disagrees with its documents: rebuild_search"
+    )
+    assert states["round_trip"] == "ready"
+    assert message == "Not in order: search_counts."
+
+
+@pytest.mark.django_db
+def test_a_broken_index(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "add_documents", lambda **arguments: None)
+    states, message = failing(capsys)
+    assert states["round_trip"] == (
+        "what was just written was not found: rebuild_search"
+    )
+    assert message == "Not in order: round_trip."
+
+
+@pytest.mark.django_db
+def test_a_failing_service(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*arguments: Any, **options: Any) -> None:
+        raise NotReady
+
+    monkeypatch.setattr(diagnosing, "prepare_context", fail)
+    before = files.row_counts()
+    states, _ = failing(capsys)
+    assert states["round_trip"] == "failed: The Server is not ready."
+    assert files.row_counts() == before
+    assert not Term.objects.exists()
+
+
+def test_a_database_that_was_never_migrated(tmp_path: Path) -> None:
+    failed = Installation(tmp_path / "data").manage("doctor")
+    assert failed.returncode == 1
+    states = dict(read(failed.stdout.decode()))
+    assert states["migrations"].endswith("not applied: run migrate")
+    assert states["round_trip"] == "failed (OperationalError)"
+    [line] = failed.stderr.decode().splitlines()
+    assert line.startswith("Not in order: search_index, migrations, search_counts, ")
