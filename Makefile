@@ -4,7 +4,8 @@ PY := .venv/bin/python
 MANAGE := $(PY) manage.py
 PORT ?= 8000
 
-.PHONY: help setup setup-test run check test acceptance bench-recall openapi
+.PHONY: help setup setup-test run check test acceptance bench bench-recall
+.PHONY: bench-receipts openapi
 .PHONY: api-generate contract-test docs-test
 
 help: ## Print the targets
@@ -39,6 +40,11 @@ acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, te
 
 bench-recall: setup-test ## Recall on the labelled sets in POWERCONTEXT_RECALL_DATA
 	.venv/bin/python bench/recall.py
+
+bench-receipts: setup-test ## Size of receipts, and what the flag costs per request
+	.venv/bin/python bench/receipts.py
+
+bench: bench-receipts bench-recall ## Every benchmark
 
 openapi: setup-test ## Regenerate the files under openapi/
 	$(MANAGE) spectacular --validate --fail-on-warn --file openapi/powercontext.yaml
