@@ -7,7 +7,7 @@ except the Scope of a prompt that was really bound.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from prepare import limits
 from prepare.values import ArtifactRef
@@ -35,6 +35,25 @@ StageName = Literal[
     "context.build",
 ]
 
+
+# How a rerank call may end (H-8).
+RERANK_REASONS: Final[Mapping[RerankOutcome, frozenset[RerankReason]]] = {
+    "selected": frozenset({"none"}),
+    "fallback": frozenset(
+        {
+            "empty_selection",
+            "inference_unavailable",
+            "inference_timeout",
+            "invalid_output",
+        }
+    ),
+    "failed": frozenset(
+        {"inference_unavailable", "inference_timeout", "invalid_output"}
+    ),
+}
+
+# The family word of code evidence; no section selects it.
+CODE: Final = "code"
 
 # Selector -> the receipt's family word.
 _FAMILIES = {limits.MEMORY: limits.ATOMIC_MEMORY}

@@ -4,13 +4,17 @@ DRF turns `"8000"`, `8000.0` and `true` into integers, and drops unknown keys; a
 selection or bound that is silently changed is a wrong answer here (A-040, J-5).
 """
 
+import json
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
+from rest_framework.settings import api_settings
 
 from prepare import limits
+from prepare.values import REPORTED_VIOLATIONS
 
 
 class StrictCharField(serializers.CharField):
@@ -82,11 +86,26 @@ class StrictListField(serializers.ListField):
     def to_internal_value(self, data: Any) -> list[Any]:
         if not isinstance(data, list):
             self.fail("not_a_list", input_type=type(data).__name__)
+        if self.max_length is not None and len(data) > self.max_length:
+            self.fail("max_length", max_length=self.max_length)
         items: list[Any] = super().to_internal_value(data)
-        if self.unique and any(
-            item in items[:index] for index, item in enumerate(items)
-        ):
+        if self.unique and len({json.dumps(item) for item in items}) < len(items):
             self.fail("unique")
+        return items
+
+    def run_child_validation(self, data: list[Any]) -> list[Any]:
+        """Like the library's, but a list of a hundred thousand faults ends early."""
+        items = []
+        faults: dict[int, Any] = {}
+        for index, item in enumerate(data):
+            try:
+                items.append(self.child.run_validation(item))
+            except serializers.ValidationError as error:
+                faults[index] = error.detail
+            if len(faults) == REPORTED_VIOLATIONS:
+                break
+        if faults:
+            raise serializers.ValidationError(faults)  # type: ignore[arg-type]
         return items
 
 
@@ -100,12 +119,16 @@ class StrictSerializer(serializers.Serializer[Any]):
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, Mapping):
+            # A bare message would become a list, which DRF cannot report for an object.
             message = self.error_messages["object_type"]
-            raise serializers.ValidationError(message, code="object_type")
+            raise serializers.ValidationError(
+                {api_settings.NON_FIELD_ERRORS_KEY: [message]}, code="object_type"
+            )
         code = "extra_forbidden"
         unknown = ErrorDetail(str(self.error_messages[code]), code=code)
+        names = (key for key in data if key not in self.fields)
         faults: dict[str, Any] = {
-            key: [unknown] for key in data if key not in self.fields
+            key: [unknown] for key in islice(names, REPORTED_VIOLATIONS)
         }
         value = None
         try:
@@ -118,7 +141,11 @@ class StrictSerializer(serializers.Serializer[Any]):
 
 
 class JSONValueField(serializers.JSONField):
-    """Any JSON value."""
+    """Any JSON value, null included."""
+
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        # `allow_null` is published as a choice of two schemas, and null fits both.
+        return (True, None) if data is None else super().validate_empty_values(data)
 
 
 class ScopeIdField(StrictCharField):

@@ -7,6 +7,7 @@ database or JSON error quotes what it choked on (C-67).
 import logging
 import traceback
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
@@ -18,6 +19,7 @@ from rest_framework.views import set_rollback
 
 from prepare import errors
 from prepare.errors import Violation
+from prepare.values import REPORTED_VIOLATIONS
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +87,8 @@ def _domain_response(exc: errors.PowerContextError) -> Response:
 
 def _framework_response(exc: drf.APIException) -> Response:
     if isinstance(exc, drf.ValidationError):
-        return _domain_response(errors.InvalidRequest(list(violations(exc.detail))))
+        found = islice(violations(exc.detail), REPORTED_VIOLATIONS)
+        return _domain_response(errors.InvalidRequest(list(found)))
     if isinstance(exc, drf.ParseError):
         violation = Violation(type="json_invalid", loc=("body",), msg=str(exc.detail))
         return _domain_response(errors.InvalidRequest([violation]))

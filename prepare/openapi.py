@@ -76,6 +76,7 @@ class OperationSchema(AutoSchema):
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation and "requestBody" in operation:
+            operation["requestBody"]["required"] = True
             answers = operation["responses"]
             answers |= dict.fromkeys(_BODY_STATUSES, answers["422"])
             operation["responses"] = dict(sorted(answers.items()))
@@ -90,6 +91,16 @@ class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-c
         return {"type": "http", "scheme": "bearer"}
 
 
+def _map_field(field: Any, auto_schema: Any, direction: str) -> dict[str, Any]:
+    """The library's schema of a field, without the null that it adds afterwards."""
+    schema: dict[str, Any] = auto_schema._map_serializer_field(
+        field, direction, bypass_extensions=True
+    )
+    if isinstance(schema["type"], list):
+        schema["type"] = schema["type"][0]
+    return schema
+
+
 class StrictCharScheme(OpenApiSerializerFieldExtension):  # type: ignore[no-untyped-call]  # library has no stubs
     """Strings state that white space alone is not enough."""
 
@@ -97,9 +108,7 @@ class StrictCharScheme(OpenApiSerializerFieldExtension):  # type: ignore[no-unty
     match_subclasses = True
 
     def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
-        schema: dict[str, Any] = auto_schema._map_serializer_field(
-            self.target, direction, bypass_extensions=True
-        )
+        schema = _map_field(self.target, auto_schema, direction)
         if not self.target.allow_blank:
             schema["pattern"] = r"\S"
         return schema
@@ -111,9 +120,7 @@ class StrictListScheme(OpenApiSerializerFieldExtension):  # type: ignore[no-unty
     target_class = "prepare.fields.StrictListField"
 
     def map_serializer_field(self, auto_schema: Any, direction: str) -> dict[str, Any]:
-        schema: dict[str, Any] = auto_schema._map_serializer_field(
-            self.target, direction, bypass_extensions=True
-        )
+        schema = _map_field(self.target, auto_schema, direction)
         if self.target.unique:
             schema["uniqueItems"] = True
         return schema

@@ -1,6 +1,6 @@
 """Paths of the contract (reference: wire facts). No path ends in a slash (J-16)."""
 
-from django.urls import path, register_converter
+from django.urls import path, re_path, register_converter
 
 from prepare.middleware import ENCODED_SLASH
 from prepare.views import artifacts, context, memory, review, scopes, sources, system
@@ -79,4 +79,5 @@ urlpatterns = [
     path("v1/candidates/get", review.CandidateView.as_view()),
     path("v1/candidates/approve", review.ApproveCandidateView.as_view()),
     path("v1/candidates/reject", review.RejectCandidateView.as_view()),
+    re_path("", system.UnknownPathView.as_view()),  # stays last
 ]

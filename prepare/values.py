@@ -6,7 +6,8 @@ the command line and direct calls all use it (J-26), so all refuse the same inpu
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from itertools import islice
+from typing import Any, Final, Literal
 
 from prepare import limits
 from prepare.errors import InvalidRequest, Violation
@@ -185,6 +186,10 @@ class Prepared:
 
 Wire = Mapping[str, Any]
 
+# A body may break a rule a hundred thousand times; nobody needs to read all of it, and
+# nothing below looks further.
+REPORTED_VIOLATIONS: Final = 100
+
 _ASSEMBLY_KEYS = frozenset({"format", "sections", "show"})
 _SECTION_KEYS = frozenset({"family", "limit"})
 _REQUEST_KEYS = frozenset(
@@ -212,9 +217,9 @@ class _Reader:
         self.data: Wire = data if isinstance(data, Mapping) else {}
         if not self.is_object:
             self.refuse("object_type", "Input should be an object")
-        for key in self.data:
-            if key not in known:
-                self.refuse("extra_forbidden", "Extra inputs are not permitted", key)
+        unknown = (key for key in self.data if key not in known)
+        for key in islice(unknown, REPORTED_VIOLATIONS):
+            self.refuse("extra_forbidden", "Extra inputs are not permitted", key)
 
     def refuse(self, kind: str, msg: str, *path: str | int) -> None:
         self.violations.append(Violation(type=kind, loc=(*self.loc, *path), msg=msg))
@@ -247,11 +252,14 @@ class _Reader:
             self.refuse("bool_type", "Input should be a valid boolean", name)
         return False
 
-    def items(self, name: str, default: list[Any]) -> list[Any]:
+    def items(self, name: str, default: list[Any], highest: int) -> list[Any]:
         value = self.data.get(name, default)
-        if isinstance(value, list):
+        if not isinstance(value, list):
+            self.refuse("list_type", "Input should be a valid array", name)
+        elif len(value) > highest:
+            self.refuse("too_long", f"At most {highest} items", name)
+        else:
             return value
-        self.refuse("list_type", "Input should be a valid array", name)
         return []
 
 
@@ -276,7 +284,7 @@ def parse_prepare_request(data: object) -> PrepareRequest:
     _check_bootstrap_receipt_id(reader)
     violations = reader.violations or semantic_violations(request)
     if violations:
-        raise InvalidRequest(violations)
+        raise InvalidRequest(violations[:REPORTED_VIOLATIONS])
     return request
 
 
@@ -297,13 +305,14 @@ def _read_assembly(parent: _Reader) -> Assembly:
         reader.refuse("enum", "Input should be 'markdown'", "format")
     default = [{"family": f, "limit": n} for f, n in limits.DEFAULT_SECTIONS]
     sections = []
-    for index, item in enumerate(reader.items("sections", default)):
+    items = reader.items("sections", default, limits.SECTION_COUNT)
+    for index, item in enumerate(items):
         section = _Reader(item, _SECTION_KEYS, (*reader.loc, "sections", index))
         sections.append(
             Section(family=section.string("family"), limit=section.integer("limit"))
         )
         reader.violations += section.violations
-    show = reader.items("show", [])
+    show = reader.items("show", [], len(limits.SHOW_NAMES))
     for index, name in enumerate(show):
         if name not in limits.SHOW_NAMES:
             reader.refuse("enum", "'confidence' or 'recall_rank'", "show", index)
@@ -364,7 +373,11 @@ def _check_sections(sections: tuple[Section, ...], refuse: Callable[..., None]) 
 
 def _is_text(value: str) -> bool:
     """No UTF-8 carries a lone surrogate; the parser refuses it in JSON (J-5)."""
-    return not any("\ud800" <= character <= "\udfff" for character in value)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_within(value: object, lowest: int, highest: int) -> bool:

@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from prepare import limits
 from prepare.fields import (
+    RevisionField,
     ScopeIdField,
     StrictBooleanField,
     StrictCharField,
@@ -38,7 +39,10 @@ class RememberRequestSerializer(ScopedRequestSerializer):
     kind = StrictCharField(max_length=limits.KIND_CHARS)
     text = StrictCharField()
     reason = StrictCharField(
-        max_length=limits.MEMORY_REASON_CHARS, required=False, allow_null=True
+        max_length=limits.MEMORY_REASON_CHARS,
+        required=False,
+        allow_null=True,
+        allow_blank=True,
     )
     expected_revision = StrictIntegerField(min_value=1, required=False, allow_null=True)
 
@@ -74,8 +78,12 @@ class AtomicMemorySearchRequestSerializer(ScopedRequestSerializer):
     kind = StrictCharField(
         max_length=limits.KIND_CHARS, required=False, allow_null=True
     )
-    tags = StrictListField(child=StrictCharField(), required=False, max_length=16)
-    tag_match = StrictChoiceField(choices=["all", "any"], default="all")
+    tags = StrictListField(
+        child=StrictCharField(), required=False, allow_null=True, max_length=16
+    )
+    tag_match = StrictChoiceField(
+        choices=["all", "any"], default="all", allow_null=True
+    )
     limit = StrictIntegerField(min_value=1, max_value=100, default=20)
 
 
@@ -110,13 +118,17 @@ class EntryListSerializer(serializers.Serializer[Any]):
 
 class ListAtomicMemoriesRequestSerializer(ScopedRequestSerializer):
     states = StrictListField(
-        child=StrictChoiceField(choices=ALL_STATES), required=False
+        child=StrictChoiceField(choices=ALL_STATES), required=False, allow_null=True
     )
     kind = StrictCharField(
         max_length=limits.KIND_CHARS, required=False, allow_null=True
     )
-    tags = StrictListField(child=StrictCharField(), required=False, max_length=16)
-    tag_match = StrictChoiceField(choices=["all", "any"], default="all")
+    tags = StrictListField(
+        child=StrictCharField(), required=False, allow_null=True, max_length=16
+    )
+    tag_match = StrictChoiceField(
+        choices=["all", "any"], default="all", allow_null=True
+    )
     limit = StrictIntegerField(
         min_value=1, max_value=limits.PAGE_HIGHEST, default=limits.PAGE_DEFAULT
     )
@@ -144,11 +156,11 @@ class EntryTargetSerializer(StrictSerializer):
 class GetEntryRequestSerializer(ScopedRequestSerializer):
     """Exactly one of `citation` (an exact version) and `target` (the current one)."""
 
-    citation = EntryCitationSerializer(required=False)
-    target = EntryTargetSerializer(required=False)
+    citation = EntryCitationSerializer(required=False, allow_null=True)
+    target = EntryTargetSerializer(required=False, allow_null=True)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        if ("citation" in attrs) == ("target" in attrs):
+        if (attrs.get("citation") is None) == (attrs.get("target") is None):
             raise serializers.ValidationError(
                 "Exactly one of citation and target.", code="one_of"
             )
@@ -179,8 +191,14 @@ class MemoryStateSerializer(serializers.Serializer[Any]):
     merged_into_id = serializers.CharField(allow_null=True)
 
 
+class AtomicMemoryReferenceSerializer(StrictSerializer):
+    family = StrictChoiceField(choices=[limits.ATOMIC_MEMORY])
+    artifact_id = VisibleAsciiField()
+    revision = RevisionField()
+
+
 class MemoryTargetSerializer(StrictSerializer):
-    artifact = ArtifactReferenceSerializer()
+    artifact = AtomicMemoryReferenceSerializer()
     state_version = StrictIntegerField(min_value=0)
 
 
@@ -194,8 +212,12 @@ class MergeRequestSerializer(ScopedRequestSerializer):
         child=MemoryTargetSerializer(), min_length=limits.MERGE_INPUTS_LOWEST
     )
     content = AtomicMemoryContentSerializer()
-    source_refs = StrictListField(child=SourceReferenceSerializer(), required=False)
-    artifact_refs = StrictListField(child=ArtifactReferenceSerializer(), required=False)
+    source_refs = StrictListField(
+        child=SourceReferenceSerializer(), required=False, allow_null=True
+    )
+    artifact_refs = StrictListField(
+        child=ArtifactReferenceSerializer(), required=False, allow_null=True
+    )
 
 
 class GetExactRequestSerializer(ScopedRequestSerializer):

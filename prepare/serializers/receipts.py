@@ -3,74 +3,83 @@
 `services.receipts` makes the value; tests hold the two together (contract A.8-A.12).
 """
 
-from typing import Any
+from typing import Any, get_args
 
+from drf_spectacular.utils import PolymorphicProxySerializer
 from rest_framework import serializers
 
-from prepare import limits
+from prepare import evidence, limits
+from prepare.values import Reason
 
-FAMILIES = ["atomic-memory", "topic-memory", "experience", "profile", "code"]
+ARTIFACT_KINDS = ["atomic-memory", "topic-memory", "experience", "profile"]
+FAMILIES = [*ARTIFACT_KINDS, evidence.CODE]
 DIGEST = r"^sha256:[0-9a-f]{64}$"
 HEX_DIGEST = r"^[0-9a-f]{64}$"
+# Parts of identities are complete or the receipt is not given (R-183). Not `.+`: a
+# Scope id may hold a line feed.
+NOT_EMPTY = r"^[\s\S]+$"
 
 
 class ReceiptArtifactSerializer(serializers.Serializer[Any]):
-    family = serializers.CharField()
-    artifact_id = serializers.CharField()
+    family = serializers.RegexField(NOT_EMPTY)
+    artifact_id = serializers.RegexField(NOT_EMPTY)
     revision = serializers.IntegerField(min_value=1)
 
 
 class ArtifactAddressSerializer(serializers.Serializer[Any]):
-    scope_id = serializers.CharField()
+    scope_id = serializers.RegexField(NOT_EMPTY)
     artifact = ReceiptArtifactSerializer()
 
 
 class CodeEvidenceSerializer(serializers.Serializer[Any]):
-    scope_id = serializers.CharField()
+    scope_id = serializers.RegexField(NOT_EMPTY)
     fingerprint = serializers.RegexField(HEX_DIGEST)
-    path = serializers.CharField()
+    path = serializers.RegexField(NOT_EMPTY)
     file_sha256 = serializers.RegexField(HEX_DIGEST)
     start_line = serializers.IntegerField(min_value=1)
     end_line = serializers.IntegerField(min_value=1)
     snippet_sha256 = serializers.RegexField(HEX_DIGEST)
 
 
-class SelectedItemSerializer(serializers.Serializer[Any]):
-    """Exactly one of the two identity fields, by kind."""
-
-    kind = serializers.ChoiceField(choices=FAMILIES)
-    artifact_address = ArtifactAddressSerializer(required=False)
-    code_evidence = CodeEvidenceSerializer(required=False)
+class SelectedArtifactSerializer(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(choices=ARTIFACT_KINDS)
+    artifact_address = ArtifactAddressSerializer()
     rendered_bytes = serializers.IntegerField(min_value=0)
     truncated = serializers.BooleanField()
 
 
+class SelectedCodeSerializer(serializers.Serializer[Any]):
+    kind = serializers.ChoiceField(choices=[evidence.CODE])
+    code_evidence = CodeEvidenceSerializer()
+    rendered_bytes = serializers.IntegerField(min_value=0)
+    truncated = serializers.BooleanField()
+
+
+# Exactly one of the two identity fields, by kind (R-042).
+SELECTED_ITEM = PolymorphicProxySerializer(
+    component_name="SelectedItem",
+    serializers=[SelectedArtifactSerializer, SelectedCodeSerializer],
+    resource_type_field_name=None,
+)
+
+
 class RecallRoundSerializer(serializers.Serializer[Any]):
     round = serializers.IntegerField(min_value=0, max_value=2)
-    outcome = serializers.ChoiceField(choices=["completed", "expansion_failed"])
+    outcome = serializers.ChoiceField(choices=get_args(evidence.RoundOutcome))
     retained = serializers.BooleanField()
 
 
 class SearchGroupSerializer(serializers.Serializer[Any]):
     round = serializers.IntegerField(min_value=0, max_value=2)
     family = serializers.ChoiceField(choices=FAMILIES)
-    mode = serializers.ChoiceField(
-        choices=["fts", "vector", "hybrid", "snapshot", "code", "none"]
-    )
-    outcome = serializers.ChoiceField(choices=["completed", "not_run", "failed"])
-    fallback_reason = serializers.ChoiceField(
-        choices=[
-            "none",
-            "inference_unavailable",
-            "inference_timeout",
-            "reused_fts_fallback",
-        ]
-    )
+    mode = serializers.ChoiceField(choices=get_args(evidence.Mode))
+    outcome = serializers.ChoiceField(choices=get_args(evidence.CallOutcome))
+    fallback_reason = serializers.ChoiceField(choices=get_args(evidence.FallbackReason))
     count = serializers.IntegerField(min_value=1)
 
 
 class PromptIdentitySerializer(serializers.Serializer[Any]):
-    scope_id = serializers.CharField()
+    scope_id = serializers.RegexField(NOT_EMPTY)
     key = serializers.CharField()
     definition_version = serializers.CharField()
     builtin_version = serializers.CharField()
@@ -111,47 +120,19 @@ class RerankConfigSerializer(serializers.Serializer[Any]):
 class RerankGroupSerializer(serializers.Serializer[Any]):
     round = serializers.IntegerField(min_value=0, max_value=2)
     config_id = serializers.RegexField(DIGEST)
-    outcome = serializers.ChoiceField(choices=["selected", "fallback", "failed"])
-    fallback_reason = serializers.ChoiceField(
-        choices=[
-            "none",
-            "empty_selection",
-            "inference_unavailable",
-            "inference_timeout",
-            "invalid_output",
-        ]
-    )
+    outcome = serializers.ChoiceField(choices=get_args(evidence.RerankOutcome))
+    fallback_reason = serializers.ChoiceField(choices=get_args(evidence.RerankReason))
     count = serializers.IntegerField(min_value=1)
 
 
 class OmittedGroupSerializer(serializers.Serializer[Any]):
     family = serializers.ChoiceField(choices=FAMILIES)
-    reason = serializers.ChoiceField(
-        choices=[
-            "duplicate",
-            "blank",
-            "family_limit",
-            "entry_limit",
-            "below_min_bytes",
-            "no_fitting_truncation",
-            "rerank_not_selected",
-            "not_retrieved",
-        ]
-    )
+    reason = serializers.ChoiceField(choices=get_args(Reason))
     count = serializers.IntegerField(min_value=1)
 
 
 class StageTimingSerializer(serializers.Serializer[Any]):
-    stage = serializers.ChoiceField(
-        choices=[
-            "memory.search",
-            "memory.rerank",
-            "experience.search",
-            "topic_memory.search",
-            "code.query",
-            "context.build",
-        ]
-    )
+    stage = serializers.ChoiceField(choices=get_args(evidence.StageName))
     duration_ms = serializers.FloatField(min_value=0)
     count = serializers.IntegerField(min_value=1)
 
@@ -184,6 +165,6 @@ class PreparedContextReceiptSerializer(serializers.Serializer[Any]):
     truncated = serializers.BooleanField()
     non_deterministic = serializers.BooleanField()
     retrieval = RetrievalSerializer()
-    selected = _bounded(SelectedItemSerializer(), limits.RECEIPT_SELECTED)
+    selected = _bounded(SELECTED_ITEM, limits.RECEIPT_SELECTED)
     omitted = _bounded(OmittedGroupSerializer(), limits.RECEIPT_OMITTED)
     stages = _bounded(StageTimingSerializer(), limits.RECEIPT_STAGES)

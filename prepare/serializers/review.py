@@ -36,6 +36,20 @@ class ProposeExperienceRequestSerializer(ScopedRequestSerializer):
         max_length=limits.CANDIDATE_REASON_CHARS, required=False, allow_null=True
     )
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """What the service checks again; here it comes before the Scope (J-3)."""
+        evidence = len(attrs["source_refs"]) + len(attrs["artifact_refs"])
+        if not 1 <= evidence <= limits.CANDIDATE_EVIDENCE:
+            raise serializers.ValidationError(
+                {"source_refs": ["1 to 32 pieces of evidence in all."]}, code="evidence"
+            )
+        target = attrs.get("target")
+        if target is not None and target["family"] != limits.EXPERIENCE:
+            raise serializers.ValidationError(
+                {"target": {"family": ["Input should be 'experience'"]}}, code="enum"
+            )
+        return attrs
+
 
 class CandidateSerializer(serializers.Serializer[Any]):
     candidate_id = serializers.CharField()
@@ -53,7 +67,12 @@ class CandidateSerializer(serializers.Serializer[Any]):
 
 
 class ListCandidatesRequestSerializer(ScopedRequestSerializer):
-    status = StrictChoiceField(choices=STATUSES, required=False, allow_null=True)
+    status = StrictChoiceField(
+        choices=STATUSES,
+        default="pending",
+        allow_null=True,
+        help_text="null lists every status.",
+    )
     family = StrictChoiceField(
         choices=list(limits.STORED_FAMILIES), required=False, allow_null=True
     )

@@ -47,8 +47,25 @@ class ScopeFieldsSerializer(StrictSerializer):
     )
 
 
+class NewScopeIdField(ScopeIdField):
+    """Not `default`: that path shows and sets the default Scope."""
+
+    default_error_messages = {
+        "reserved": "Not available as a Scope id.",
+        "untrimmed": TrimmedCharField.default_error_messages["untrimmed"],
+    }
+
+    def to_internal_value(self, data: Any) -> str:
+        value = super().to_internal_value(data)
+        if value != value.strip():
+            self.fail("untrimmed")
+        if value == "default":
+            self.fail("reserved")
+        return value
+
+
 class CreateScopeRequestSerializer(ScopeFieldsSerializer):
-    scope_id = ScopeIdField(
+    scope_id = NewScopeIdField(
         required=False, help_text="Chosen by the caller; generated if left out."
     )
     idempotency_key = StrictCharField(

@@ -102,7 +102,18 @@ def _text(content: Content, name: str, highest: int, *, blank: bool = False) -> 
         raise _refused("string_type", "Input should be a valid string", (name,))
     if len(value) > highest or (not blank and not value.strip()):
         raise _refused("string_length", f"1 to {highest} characters", (name,))
+    if not _is_utf8(value):
+        raise _refused("string_unicode", "Holds a lone surrogate", (name,))
     return value
+
+
+def _is_utf8(value: str) -> bool:
+    """A lone surrogate is no text; JSON text never brings one (J-5), a call may."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _normalize_atomic(content: Content) -> dict[str, Any]:

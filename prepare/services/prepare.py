@@ -4,11 +4,12 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from prepare import limits
 from prepare.errors import InvalidRequest
-from prepare.evidence import RecallEvidence
+from prepare.evidence import CODE, RecallEvidence, RecallRound, SearchCall
 from prepare.search.vendors import read_snapshot
 from prepare.services.access import Principal
 from prepare.services.legacy import pack_legacy
@@ -18,7 +19,13 @@ from prepare.services.receipts import OmissionReason, ReceiptOmitted, build_rece
 from prepare.services.runtime import Runtime
 from prepare.services.scopes import readable_scopes
 from prepare.stopwatch import Clock, Stopwatch
-from prepare.values import Build, Prepared, PrepareRequest, semantic_violations
+from prepare.values import (
+    Build,
+    Omission,
+    Prepared,
+    PrepareRequest,
+    semantic_violations,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -54,15 +61,17 @@ def prepare_context(
             runtime=runtime,
             stopwatch=stopwatch,
         )
-    packed = _build_timed(request, recalled, stopwatch)
+    packed, evidence = _build_timed(request, recalled, stopwatch), recalled.evidence
+    if request.include_code:
+        packed, evidence = _without_code(packed, evidence)
     if not request.include_receipt:
         return Prepared(build=packed)
     receipt = explain(
         request=request,
-        evidence=recalled.evidence,
+        evidence=evidence,
         build=packed,
         stopwatch=stopwatch,
-        receipt_id=str(new_id()),
+        new_id=new_id,
     )
     return Prepared(build=packed, receipt=receipt)
 
@@ -99,20 +108,39 @@ def _build_timed(
         return build(request, recalled)
 
 
+def _without_code(
+    build: Build, evidence: RecallEvidence
+) -> tuple[Build, RecallEvidence]:
+    """Account for code evidence that was asked for: there is no reader of it, which is
+    a `not_run` and a `not_retrieved` like that of any family (H-11, H-17, J-9)."""
+    omission = Omission(family=CODE, reason="not_retrieved", count=1)
+    call = SearchCall(round=0, family=CODE, mode="none", outcome="not_run")
+    return (
+        replace(build, omissions=(*build.omissions, omission)),
+        replace(
+            evidence,
+            rounds=evidence.rounds or (RecallRound(round=0),),
+            searches=(*evidence.searches, call),
+        ),
+    )
+
+
 def explain(
     *,
     request: PrepareRequest,
     evidence: RecallEvidence,
     build: Build,
     stopwatch: Stopwatch,
-    receipt_id: str,
+    new_id: NewId,
 ) -> Mapping[str, Any] | None:
     """The receipt's wire form, or None with one content-free log record (H-27).
 
     Nothing that happens in here reaches the caller: injection goes on (R-186, R-187).
     """
     reason: OmissionReason
+    receipt_id = "-"
     try:
+        receipt_id = str(new_id())
         receipt = build_receipt(
             request=request,
             evidence=evidence,

@@ -6,6 +6,7 @@ counts, modes and digests; never bodies, queries or scores.
 """
 
 import hashlib
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,9 +15,13 @@ from typing import Any, Literal
 from prepare import limits
 from prepare.compactjson import dump_compact
 from prepare.evidence import (
+    CODE,
+    RERANK_REASONS,
     PromptEvidence,
     RecallEvidence,
+    RerankCall,
     RerankConfig,
+    SearchCall,
     StageTiming,
     receipt_family,
 )
@@ -50,6 +55,7 @@ OMISSION_REASONS: tuple[OmissionReason, ...] = (
 _ARTIFACT_KINDS = frozenset(
     {limits.ATOMIC_MEMORY, limits.TOPIC_MEMORY, limits.EXPERIENCE, limits.PROFILE}
 )
+_HEX_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 class ReceiptOmitted(Exception):
@@ -133,26 +139,59 @@ def _check_identities(build: Build) -> None:
     selected = [item.identity for item in build.selected]
     if selected != origins or len(set(selected)) != len(selected):
         raise ReceiptOmitted("identity_mismatch")
+    if bool(selected) != (build.content is not None):
+        raise ReceiptOmitted("identity_mismatch")
     for identity in selected:
         if isinstance(identity, CodeIdentity):
-            continue
-        # A collection entry has no kind of its own here and is never mislabelled (H-3).
-        if identity.artifact.family not in _ARTIFACT_KINDS or identity.entry_id:
-            raise ReceiptOmitted("unsupported_identity")
-        if not identity.scope_id or not identity.artifact.artifact_id:
+            is_complete = _is_complete_code(identity)
+        else:
+            is_complete = _is_complete_artifact(identity)
+        if not is_complete:
             raise ReceiptOmitted("missing_evidence")
 
 
+def _is_complete_artifact(identity: Identity) -> bool:
+    """Raises for what has no kind here: an entry is never mislabelled (H-3)."""
+    artifact = identity.artifact
+    is_entry = (identity.entry_id, identity.entry_version_id) != (None, None)
+    if is_entry or artifact.family not in _ARTIFACT_KINDS:
+        raise ReceiptOmitted("unsupported_identity")
+    return bool(identity.scope_id and artifact.artifact_id and artifact.revision >= 1)
+
+
+def _is_complete_code(identity: CodeIdentity) -> bool:
+    digests = (identity.fingerprint, identity.file_sha256, identity.snippet_sha256)
+    return (
+        bool(identity.scope_id and identity.path)
+        and 1 <= identity.start_line <= identity.end_line
+        and all(_HEX_DIGEST.fullmatch(digest) for digest in digests)
+    )
+
+
 def _check_evidence(request: PrepareRequest, evidence: RecallEvidence) -> None:
-    """Every requested family says what ran for it; every rerank names its config."""
-    reported = {call.family for call in evidence.searches}
+    """Every requested family says what ran for it, in a round that took place; every
+    rerank names its configuration and how it ended."""
     wanted = {receipt_family(family) for family in request.families}
-    if wanted - reported or any(call.mode is None for call in evidence.searches):
+    if request.include_code:
+        wanted.add(CODE)
+    rounds = [item.round for item in evidence.rounds]
+    calls: list[SearchCall | RerankCall] = [*evidence.searches, *evidence.reranks]
+    is_complete = (
+        wanted <= {call.family for call in evidence.searches}
+        and bool(evidence.searches) == bool(rounds)
+        and sorted(rounds) == list(range(len(rounds)))
+        and {call.round for call in calls} <= set(rounds)
+        and all(call.count >= 1 for call in calls)
+        and all(call.mode is not None for call in evidence.searches)
+        and all(_is_complete_rerank(call) for call in evidence.reranks)
+    )
+    if not is_complete:
         raise ReceiptOmitted("missing_evidence")
-    if any(call.config is None for call in evidence.reranks):
-        raise ReceiptOmitted("missing_evidence")
-    if bool(evidence.searches) != bool(evidence.rounds):
-        raise ReceiptOmitted("missing_evidence")
+
+
+def _is_complete_rerank(call: RerankCall) -> bool:
+    is_legal = call.fallback_reason in RERANK_REASONS[call.outcome]
+    return call.config is not None and is_legal
 
 
 def _is_non_deterministic(evidence: RecallEvidence) -> bool:
@@ -222,11 +261,14 @@ def _reranks(evidence: RecallEvidence) -> list[dict[str, Any]]:
 
 
 def _rerank_configs(evidence: RecallEvidence) -> list[dict[str, Any]]:
-    configs = {
-        call.config.config_digest: call.config
-        for call in evidence.reranks
-        if call.config is not None
-    }
+    """Sorted by digest; one digest that names two configurations names none (R-140)."""
+    configs: dict[str, RerankConfig] = {}
+    for call in evidence.reranks:
+        config = call.config
+        if config is None:
+            continue
+        if configs.setdefault(config.config_digest, config) != config:
+            raise ReceiptOmitted("missing_evidence")
     return [_rerank_config(configs[name]) for name in sorted(configs)]
 
 

@@ -22,7 +22,10 @@ Row = TypeVar("Row", bound=Model)
 class ContractView(APIView):
     """A view of the contract: typed principal, strict input."""
 
-    metadata_class = None  # OPTIONS is a wrong method like any other
+    # OPTIONS is a wrong method like any other; DRF would answer with our docstrings.
+    http_method_names = [
+        name for name in APIView.http_method_names if name != "options"
+    ]
 
     @property
     def principal(self) -> Principal:
@@ -53,9 +56,11 @@ class Page:
 def query_page(request: Request, extra: frozenset[str] = frozenset()) -> Page:
     """`limit` and `cursor` of a query string; faults are 400 (contract B.5)."""
     parameters = request.query_params
-    for name in parameters:
+    for name, values in parameters.lists():
         if name not in {"limit", "cursor"} | extra:
             raise _refused("extra_forbidden", name, "Extra inputs are not permitted")
+        if len(values) > 1:
+            raise _refused("repeated", name, "Given more than once")
     raw = parameters.get("limit", str(limits.PAGE_DEFAULT))
     is_number = raw.isascii() and raw.isdigit() and len(raw) < 5
     if not is_number or not 1 <= int(raw) <= limits.PAGE_HIGHEST:

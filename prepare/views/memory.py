@@ -152,10 +152,11 @@ class AtomicMemoryListView(ScopedView):
         data = self.read(shapes.ListAtomicMemoriesRequestSerializer)
         refuse_tags(data)
         scope = self.scope(data["scope_id"], Action.READ)
+        states = data.get("states")
         items, cursor = paginate(
             memories.list_memories(
                 scope=scope,
-                states=data.get("states") or ["active"],
+                states=["active"] if states is None else states,
                 kind=data.get("kind"),
             ),
             Page(limit=data["limit"], cursor=data.get("cursor")),
@@ -174,8 +175,8 @@ class MemoryEntryView(ScopedView):
     def post(self, request: Request) -> Response:
         data = self.read(shapes.GetEntryRequestSerializer)
         scope = self.scope(data["scope_id"], Action.READ)
-        if "target" in data:
-            target = data["target"]
+        target = data.get("target")
+        if target is not None:
             view = reading.read_current_entry(
                 scope=scope,
                 artifact_id=target["artifact_id"],
@@ -255,8 +256,8 @@ class AtomicMemoryMergeView(ScopedView):
             content=dict(data["content"]),
             authorship=self.authorship(),
             lineage=Lineage(
-                sources=wire.to_source_refs(data.get("source_refs", ())),
-                artifacts=wire.to_artifact_refs(data.get("artifact_refs", ())),
+                sources=wire.to_source_refs(data.get("source_refs") or ()),
+                artifacts=wire.to_artifact_refs(data.get("artifact_refs") or ()),
             ),
         )
         records = _memory_records([row.artifact, *inputs])

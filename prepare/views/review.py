@@ -203,7 +203,9 @@ class TopicMemoryView(ExactFamilyView):
         return Response(
             {
                 "artifact": wire.artifact_ref(view.artifact),
-                **view.content,
+                "title": view.content["title"],
+                "summary": view.content["summary"],
+                "detail": view.content["detail"],
                 "source_refs": wire.source_refs(view.sources),
             }
         )

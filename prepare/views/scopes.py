@@ -181,7 +181,12 @@ class ScopeBindingsView(ContractView):
         scope = service.authorized_scope(
             scope_id=data["scope_id"], principal=self.principal, action=Action.ADMIN
         )
-        service.bind_scope(key=binding_key(data["key"]), scope=scope)
+        key = binding_key(data["key"])
+        replaced = service.find_binding(key)
+        if replaced is not None:
+            # Whoever sends by this key would write to another Scope from now on.
+            access.require(self.principal, Action.ADMIN, [replaced.scope])
+        service.bind_scope(key=key, scope=scope)
         return Response(data)
 
 
@@ -209,8 +214,11 @@ class ResolveScopeBindingView(ContractView):
     )
     def post(self, request: Request) -> Response:
         data = self.read(shapes.ResolveScopeBindingRequestSerializer)
+        explicit = data.get("explicit_scope_id")
+        if explicit is not None:
+            find_visible(explicit, self.principal)
         scope = service.resolve_scope(
-            explicit_scope_id=data.get("explicit_scope_id"),
+            explicit_scope_id=explicit,
             keys=[binding_key(key) for key in data.get("binding_keys", ())],
             allow_default=data["allow_default"],
         )

@@ -1,5 +1,8 @@
 """Health, capabilities, server identity, the OpenAPI document and its page."""
 
+from typing import Any, NoReturn
+
+from django.http import HttpRequest
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularSwaggerView
@@ -8,6 +11,7 @@ from rest_framework.response import Response
 
 from prepare import limits
 from prepare.authentication import HasPrincipal
+from prepare.errors import NotFound
 from prepare.openapi import open_responses, responses
 from prepare.renderers import EnvelopeRenderer
 from prepare.serializers import system as shapes
@@ -120,10 +124,21 @@ class DocsView(SpectacularSwaggerView):
 
     url_name = "openapi"
     permission_classes = (HasPrincipal,)
-    metadata_class = None
+    http_method_names = ContractView.http_method_names
 
     def handle_exception(self, exc: Exception) -> Response:
         # The page is HTML, an error is the envelope like everywhere else.
         self.request.accepted_renderer = EnvelopeRenderer()
         self.request.accepted_media_type = EnvelopeRenderer.media_type
         return super().handle_exception(exc)
+
+
+class UnknownPathView(ContractView):
+    """Every other path: 401 or 404 in the envelope, with DEBUG on as well (C-61)."""
+
+    schema = None
+
+    def http_method_not_allowed(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> NoReturn:
+        raise NotFound("The path was not found.")
