@@ -1,0 +1,1 @@
+"""Faults and concurrency, against a real database file."""
