@@ -21,7 +21,7 @@ from prepare.evidence import (
     StageName,
     StageTiming,
 )
-from prepare.services.receipts import build_receipt
+from prepare.services.receipts import Receipt, build_receipt
 from prepare.values import (
     ArtifactRef,
     Assembly,
@@ -105,19 +105,23 @@ def _samples() -> Iterator[Sample]:
 SAMPLES = tuple(_samples())
 
 
+def explain(sample: Sample) -> Receipt:
+    """The sample's receipt; raises `ReceiptOmitted` as for any request."""
+    return build_receipt(
+        request=_request(sample),
+        evidence=_evidence(sample),
+        build=_build(sample),
+        stages=[
+            StageTiming(stage=stage, duration_ms=1.234) for stage in _stages(sample)
+        ],
+        receipt_id="00000000-0000-4000-8000-000000000000",
+    )
+
+
 def measure(sample: Sample) -> int:
     """Bytes of the compact JSON, also of a receipt that the cap would forbid."""
     with patch.object(limits, "RECEIPT_BYTES", sys.maxsize):
-        receipt = build_receipt(
-            request=_request(sample),
-            evidence=_evidence(sample),
-            build=_build(sample),
-            stages=[
-                StageTiming(stage=stage, duration_ms=1.234) for stage in _stages(sample)
-            ],
-            receipt_id="00000000-0000-4000-8000-000000000000",
-        )
-    return len(dump_compact(receipt.wire))
+        return len(dump_compact(explain(sample).wire))
 
 
 def table(samples: Sequence[Sample] = SAMPLES) -> str:

@@ -89,7 +89,6 @@ def serve(
     when_ready: Callable[[], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT; ends the process with `SystemExit` 0."""
-    _share_metrics()
     server = _Server(
         {
             "bind": f"fd://{listener.detach()}",
@@ -147,8 +146,11 @@ class _Master(Arbiter):  # type: ignore[misc]  # gunicorn has no types
         self.handle_term()
 
 
-def _share_metrics() -> None:
-    """Give worker processes one folder of counters; before the application loads."""
+def share_metrics() -> None:
+    """Give worker processes one folder of counters.
+
+    Call it before anything imports the counters: they choose their store then.
+    """
     if settings.METRICS_DIR:
         return
     folder = tempfile.TemporaryDirectory(prefix="powercontext-metrics-")

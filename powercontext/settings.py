@@ -122,6 +122,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "prepare.middleware.RequestIdMiddleware",
+    "prepare.metrics.MetricsMiddleware",
     "prepare.middleware.HostMiddleware",
     "prepare.middleware.LoopbackMiddleware",
     "prepare.middleware.PathSegmentMiddleware",

@@ -1,7 +1,7 @@
 """Counters for `/metrics`: requests by route and status, receipts left out by reason.
 
-No label holds a Scope, an identity or anything a caller wrote (invariant 8). With several
-worker processes `manage.py serve` gives them a folder to share.
+No label holds a Scope, an identity or anything a caller wrote (invariant 8). With
+several worker processes `manage.py serve` gives them a folder to share.
 """
 
 import time

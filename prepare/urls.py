@@ -28,6 +28,7 @@ urlpatterns = [
     path("health/ready", system.ReadinessView.as_view()),
     path("openapi.json", system.OpenAPIView.as_view(), name="openapi"),
     path("docs", system.DocsView.as_view()),
+    path("metrics", system.MetricsView.as_view()),
     path("v1/capabilities", system.CapabilitiesView.as_view()),
     path("v1/server-info", system.ServerInfoView.as_view()),
     path("v1/context/prepare", context.PrepareContextView.as_view()),

@@ -170,6 +170,7 @@ class Prepared:
 
     build: Build
     receipt: Mapping[str, Any] | None = None
+    receipt_omission: str | None = None  # a closed reason; never on the wire
 
     def as_wire(self) -> dict[str, Any]:
         build = self.build

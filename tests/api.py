@@ -1,4 +1,4 @@
-"""A test client that checks what every answer must have, besides what a test asserts."""
+"""A test client that checks what every answer must have, whatever a test asserts."""
 
 import json
 import re

@@ -31,5 +31,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture
 def api(db: None) -> Api:
-    """The HTTP API in access mode `disabled`; every answer is checked (tests/api.py)."""
+    """The HTTP API in access mode `disabled`; it checks every answer."""
     return Api(Client())

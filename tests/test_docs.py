@@ -66,11 +66,8 @@ def test_env_example_names_no_other_setting() -> None:
 
 
 def test_environment_is_read_in_settings_only() -> None:
-    readers = [
-        path
-        for path in PRODUCT
-        if re.search(r"os\.environ(?!\.setdefault|\[\w+\] = )|os\.getenv", path.read_text())
-    ]
+    reading = r"os\.environ(?!\.setdefault|\[\w+\] = )|os\.getenv"
+    readers = [path for path in PRODUCT if re.search(reading, path.read_text())]
     assert readers == []
 
 

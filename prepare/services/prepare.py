@@ -3,9 +3,8 @@
 import logging
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from prepare import limits
 from prepare.errors import InvalidRequest
@@ -66,14 +65,13 @@ def prepare_context(
         packed, evidence = _without_code(packed, evidence)
     if not request.include_receipt:
         return Prepared(build=packed)
-    receipt = explain(
+    return explain(
         request=request,
         evidence=evidence,
         build=packed,
         stopwatch=stopwatch,
         new_id=new_id,
     )
-    return Prepared(build=packed, receipt=receipt)
 
 
 def check_request(request: PrepareRequest, runtime: Runtime) -> None:
@@ -132,8 +130,8 @@ def explain(
     build: Build,
     stopwatch: Stopwatch,
     new_id: NewId,
-) -> Mapping[str, Any] | None:
-    """The receipt's wire form, or None with one content-free log record (H-27).
+) -> Prepared:
+    """The build with its receipt, or with the reason why there is none (H-27).
 
     Nothing that happens in here reaches the caller: injection goes on (R-186, R-187).
     """
@@ -155,10 +153,10 @@ def explain(
         reason = "internal_error"
     else:
         logger.info("context.receipt.built receipt_id=%s", receipt_id)
-        return receipt.wire
+        return Prepared(build=build, receipt=receipt.wire)
     logger.warning(
         "context.receipt.omitted outcome=failure unit=context reason=%s receipt_id=%s",
         reason,
         receipt_id,
     )
-    return None
+    return Prepared(build=build, receipt_omission=reason)

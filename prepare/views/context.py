@@ -4,6 +4,7 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from prepare.metrics import RECEIPTS_OMITTED
 from prepare.openapi import responses
 from prepare.serializers.context import (
     PrepareContextRequestSerializer,
@@ -27,4 +28,6 @@ class PrepareContextView(ContractView):
             principal=self.principal,
             runtime=configured_runtime(),
         )
+        if prepared.receipt_omission is not None:
+            RECEIPTS_OMITTED.labels(prepared.receipt_omission).inc()
         return Response(prepared.as_wire())

@@ -2,7 +2,7 @@
 
 from typing import Any, NoReturn
 
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 from drf_spectacular.generators import SchemaGenerator
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularSwaggerView
@@ -12,6 +12,7 @@ from rest_framework.response import Response
 from prepare import limits
 from prepare.authentication import HasPrincipal
 from prepare.errors import NotFound
+from prepare.metrics import CONTENT_TYPE, collect_metrics
 from prepare.openapi import open_responses, responses
 from prepare.renderers import EnvelopeRenderer
 from prepare.serializers import system as shapes
@@ -117,6 +118,14 @@ class OpenAPIView(ContractView):
     def get(self, request: Request) -> Response:
         generator = SchemaGenerator()  # type: ignore[no-untyped-call]  # no stubs
         return Response(generator.get_schema(public=True))  # type: ignore[no-untyped-call]
+
+
+class MetricsView(ContractView):
+    """`/metrics` in the Prometheus text format, under the same authentication."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request) -> HttpResponse:
+        return HttpResponse(collect_metrics(), content_type=CONTENT_TYPE)
 
 
 class DocsView(SpectacularSwaggerView):

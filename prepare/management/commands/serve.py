@@ -44,6 +44,10 @@ class Command(ConsoleCommand):
             help="threads of each process (default: %(default)s)",
         )
 
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        serving.share_metrics()  # the system checks import the views
+        return super().execute(*args, **options)
+
     def handle(self, *args: Any, **options: Any) -> None:
         listen = Listen(host=read_argument(options["host"]), port=options["port"])
         workers, threads = options["workers"], options["threads"]
