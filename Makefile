@@ -33,10 +33,10 @@ check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drif
 	diff -u openapi/receipt.schema.json .venv/receipt.schema.json
 
 test: setup-test ## Run every test (and what they need)
-	.venv/bin/python -X dev -m pytest
+	.venv/bin/python -X dev -m pytest -n auto
 
 acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, tests, state
-	.venv/bin/python -m pytest --acceptance docs/acceptance.md
+	.venv/bin/python -m pytest -n auto --acceptance docs/acceptance.md
 
 bench-recall: setup-test ## Recall on the labelled sets in POWERCONTEXT_RECALL_DATA
 	.venv/bin/python bench/recall.py

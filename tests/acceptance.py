@@ -32,28 +32,36 @@ def read_clauses() -> dict[str, str]:
     return dict(line.split(" ", 1) for line in lines)
 
 
+def note_clauses(items: list[pytest.Item]) -> None:
+    """Put each test's clauses into its report, which worker processes hand over."""
+    known = read_clauses()
+    for item in items:
+        for marker in item.iter_markers("clause"):
+            for clause in marker.args:
+                if clause not in known:
+                    raise pytest.UsageError(f"{item.nodeid}: unknown {clause}")
+                item.user_properties.append(("clause", clause))
+
+
 def due_clauses() -> list[str]:
     due = (_A_DUE - _A_LATER) | _R_DUE
     return [clause for clause in read_clauses() if clause in due]
 
 
 class AcceptancePlugin:
+    """Gathers reports; with worker processes it runs in the one that prints."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
         self.known = read_clauses()
         self.tests: dict[str, set[str]] = defaultdict(set)
         self.outcomes: dict[str, str] = {}
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        for item in items:
-            for marker in item.iter_markers("clause"):
-                for clause in marker.args:
-                    if clause not in self.known:
-                        raise pytest.UsageError(f"{item.nodeid}: unknown {clause}")
-                    self.tests[clause].add(item.nodeid.split("[")[0])
-
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         test = report.nodeid.split("[")[0]
+        for name, value in report.user_properties:
+            if name == "clause":
+                self.tests[str(value)].add(test)
         if report.failed:
             self.outcomes[test] = "failed"
         elif report.when == "call" and report.passed:

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from hypothesis import HealthCheck, settings
 
-from tests.acceptance import AcceptancePlugin
+from tests.acceptance import AcceptancePlugin, note_clauses
 from tests.api import Api
 
 settings.register_profile(
@@ -25,8 +25,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     path = config.getoption("--acceptance")
-    if path:
+    if path and not hasattr(config, "workerinput"):
         config.pluginmanager.register(AcceptancePlugin(Path(path)))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    note_clauses(items)
 
 
 @pytest.fixture
