@@ -58,10 +58,10 @@ class Gate:
     """Admission thresholds: shares (0..1) of the query's IDF that a hit must hold.
 
     The best hit opens the gate at `latin_mass` or `han_mass`; after that `item_mass`
-    admits each hit.
+    admits each hit. One rare word out of three known to be searched for holds .2996.
     """
 
-    latin_mass: float = 0.30
+    latin_mass: float = 0.29
     han_mass: float = 0.20
     item_mass: float = 0.10
 

@@ -89,6 +89,16 @@ def test_everyday_punctuation(api: Api, db, query) -> None:
     assert len(found(api, query)) == has_words
 
 
+@pytest.mark.parametrize("query", ["parser broken today", "col:parser*"])
+def test_one_rare_word_of_three_is_enough(api: Api, db, query) -> None:
+    """C-02: one shared word finds the entry, also among others."""
+    scope = make_scope("s")
+    remember(scope, "the parser", artifact_id="m")
+    for number in range(20):
+        remember(scope, f"something else, number {number}")
+    assert found(api, query) == ["the parser"]
+
+
 @pytest.mark.parametrize("query", ['"', "*", "()", "%", "__", "?!", "---", "\0", "…"])
 def test_symbols_alone_find_nothing(api: Api, db, query) -> None:
     remember(make_scope("s"), f"zebra {query} zebra".replace("\0", ""))

@@ -111,7 +111,7 @@ def test_choice_is_bounded():
 
 
 def test_gate_shut_admits_nothing():
-    assert admit([0.29, 0.25], 0, Gate()) == (False, False)
+    assert admit([0.28, 0.25], 0, Gate()) == (False, False)
 
 
 def test_gate_open_admits_by_item_mass():
