@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 
 _ROWS_PER_STATEMENT = 2000
 
@@ -54,6 +54,19 @@ def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         yield rows[start : start + _ROWS_PER_STATEMENT]
 
 
+# Lock wait timeout, deadlock; the engine has rolled back, or must be told to.
+_LOST = frozenset({1205, 1213})
+
+
+def lost_to_another_writer(error: OperationalError) -> bool:
+    """Whether the same transaction may succeed when it is run again.
+
+    SQLite waits for its one writer by itself; an error there is final.
+    """
+    code = error.args[0] if error.args else None
+    return connection.vendor == "mysql" and code in _LOST
+
+
 @contextmanager
 def read_snapshot() -> Iterator[None]:
     """All reads inside see one state of the database and take no write lock (J-20).
@@ -61,7 +74,13 @@ def read_snapshot() -> Iterator[None]:
     SQLite connections start IMMEDIATE transactions for writers (C-43); a reader must
     not wait for them, so this one is deferred.
     """
-    if connection.in_atomic_block or connection.vendor != "sqlite":
+    if connection.in_atomic_block:
+        yield
+        return
+    if connection.vendor == "mysql":
+        # For the next transaction only; connections are READ COMMITTED for writers.
+        with connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         with transaction.atomic():
             yield
         return

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from django.db import transaction
-
 from prepare.errors import Conflict, Forbidden, NotFound, Unauthorized
 from prepare.models import Grant, Scope, Token
+from prepare.services.writing import write_transaction
 
 Role = Grant.Role
 
@@ -74,7 +73,7 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-@transaction.atomic
+@write_transaction
 def create_token(
     *,
     name: str,

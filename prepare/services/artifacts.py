@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-
 from prepare import limits
 from prepare.errors import (
     ArtifactNotFound,
@@ -30,6 +28,7 @@ from prepare.models import (
 from prepare.search import index
 from prepare.services import contents
 from prepare.services.identifiers import check_visible_ascii, new_identifier
+from prepare.services.writing import write_transaction
 from prepare.values import ArtifactRef
 
 Lifecycle = Artifact.Lifecycle
@@ -62,7 +61,7 @@ class Authorship:
 NO_LINEAGE = Lineage()
 
 
-@transaction.atomic
+@write_transaction
 def create_artifact(
     *,
     scope: Scope,
@@ -102,7 +101,7 @@ def create_artifact(
     return row
 
 
-@transaction.atomic
+@write_transaction
 def replace_artifact(
     *,
     scope: Scope,

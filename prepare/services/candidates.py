@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
 
 from prepare import limits
@@ -17,6 +16,7 @@ from prepare.models import ArtifactRevision, Candidate, Scope
 from prepare.services import artifacts, contents
 from prepare.services.artifacts import Authorship, Lineage, SourceRef
 from prepare.services.identifiers import new_identifier
+from prepare.services.writing import write_transaction
 from prepare.values import ArtifactRef
 
 Status = Candidate.Status
@@ -33,7 +33,7 @@ class Proposal:
     reason: str = ""
 
 
-@transaction.atomic
+@write_transaction
 def propose(*, scope: Scope, proposal: Proposal, authorship: Authorship) -> Candidate:
     """Store a pending Candidate; its evidence must exist in the Scope."""
     evidence = len(proposal.lineage.sources) + len(proposal.lineage.artifacts)
@@ -64,7 +64,7 @@ def _find_target(scope: Scope, proposal: Proposal) -> ArtifactRevision | None:
     return target
 
 
-@transaction.atomic
+@write_transaction
 def approve(
     *, scope: Scope, candidate_id: str, expected_version: int, authorship: Authorship
 ) -> Candidate:
@@ -80,7 +80,7 @@ def approve(
     return _decide(candidate, Status.APPROVED, authorship, reason="")
 
 
-@transaction.atomic
+@write_transaction
 def reject(
     *,
     scope: Scope,

@@ -8,8 +8,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db import transaction
-
 from prepare import limits
 from prepare.errors import Conflict
 from prepare.models import (
@@ -23,6 +21,7 @@ from prepare.search import index
 from prepare.services import contents
 from prepare.services.artifacts import NO_LINEAGE, Authorship, append_revision
 from prepare.services.identifiers import check_visible_ascii
+from prepare.services.writing import write_transaction
 
 SCHEMA = "powercontext.memory-collection.v1"
 
@@ -38,7 +37,7 @@ class EntryChange:
     active: bool = True
 
 
-@transaction.atomic
+@write_transaction
 def write_collection(
     *,
     scope: Scope,

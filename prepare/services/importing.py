@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError
 
 from prepare import limits
 from prepare.errors import (
@@ -46,6 +46,7 @@ from prepare.services.lines import (
     SourceLine,
     parse_line,
 )
+from prepare.services.writing import write_transaction
 from prepare.values import ArtifactRef
 
 
@@ -76,7 +77,7 @@ class ImportCounts:
     present: int
 
 
-@transaction.atomic
+@write_transaction
 def import_context(*, lines: Iterable[NumberedLine], now: datetime) -> ImportCounts:
     """Store every line in one transaction; raises `RefusedLine` for the first bad one.
 

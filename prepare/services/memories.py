@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import StrIndex
 
@@ -28,6 +27,7 @@ from prepare.services.artifacts import (
     lock_head,
 )
 from prepare.services.identifiers import new_identifier
+from prepare.services.writing import write_transaction
 from prepare.values import ArtifactRef
 
 STATES = ("active", "forgotten", "retired")
@@ -59,7 +59,7 @@ class MemoryTarget:
     state_version: int
 
 
-@transaction.atomic
+@write_transaction
 def change_state(
     *, scope: Scope, target: MemoryTarget, state: str, authorship: Authorship
 ) -> tuple[Artifact, bool]:
@@ -80,7 +80,7 @@ def change_state(
     return head, True
 
 
-@transaction.atomic
+@write_transaction
 def merge_memories(
     *,
     scope: Scope,

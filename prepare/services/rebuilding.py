@@ -7,7 +7,6 @@ what finds them. Needed when the analysis changes, or when a health check says s
 import json
 from collections.abc import Callable, Iterable, Iterator
 
-from django.db import transaction
 from django.db.models import F, QuerySet
 
 from prepare import limits
@@ -15,6 +14,7 @@ from prepare.models import Artifact, ArtifactRevision, MemoryEntryVersion
 from prepare.search import index
 from prepare.search.index import IndexedText
 from prepare.services import contents
+from prepare.services.writing import write_transaction
 
 _TEXTS_PER_WRITE = 200
 
@@ -24,7 +24,7 @@ def count_heads() -> int:
     return _searchable_heads().count()
 
 
-@transaction.atomic
+@write_transaction
 def rebuild_search(*, report: Callable[[int], object]) -> int:
     """Replace the projection; returns the number of documents.
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError
 from django.db.models import QuerySet
 
 from prepare import limits
@@ -17,6 +17,7 @@ from prepare.models import ContextReference, Scope, ScopeBinding, ServerState
 from prepare.services import access, contents
 from prepare.services.access import Action, Principal
 from prepare.services.identifiers import check_name, new_scope_id
+from prepare.services.writing import write_transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +120,7 @@ def create_scope(
         return _create_scope(fields, idempotency_key, now, scope_id)
 
 
-@transaction.atomic
+@write_transaction
 def _create_scope(
     fields: ScopeFields, idempotency_key: str, now: datetime, scope_id: str | None
 ) -> Scope:
@@ -151,7 +152,7 @@ def _create_scope(
     return scope
 
 
-@transaction.atomic
+@write_transaction
 def update_scope(*, scope: Scope, fields: ScopeFields, expected_version: int) -> Scope:
     """Replace the configured fields; a stale version is a `Conflict`."""
     row = Scope.objects.select_for_update().get(pk=scope.pk)

@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db import transaction
-
 from prepare import limits
 from prepare.errors import Conflict, InvalidRequest, SourceNotFound, Violation
 from prepare.models import Scope, Source
 from prepare.services import contents
 from prepare.services.identifiers import check_name, new_identifier
+from prepare.services.writing import write_transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +23,7 @@ class SourceContent:
     metadata: dict[str, Any] | None = None
 
 
-@transaction.atomic
+@write_transaction
 def create_source(*, scope: Scope, source: SourceContent, now: datetime) -> Source:
     """Store a Source; the same id with the same content is the same Source.
 

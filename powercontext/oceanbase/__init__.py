@@ -1,0 +1,1 @@
+"""Django database backend for OceanBase, and for MySQL and MariaDB as they are."""
