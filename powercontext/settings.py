@@ -6,6 +6,7 @@ secret key made once in the data folder. `.env.example` documents each variable.
 
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,14 @@ def _secret_key(data_dir: Path) -> str:
     if configured:
         return configured
     path = data_dir / "secret_key"
-    try:
-        path.touch(mode=0o600, exist_ok=False)
-    except FileExistsError:
-        pass
-    else:
-        path.write_text(secrets.token_urlsafe(48), encoding="ascii")
+    if not path.exists():
+        # Linked when complete: a process that starts beside this one reads it whole.
+        draft = data_dir / f".secret_key.{os.getpid()}"
+        draft.touch(mode=0o600)
+        draft.write_text(secrets.token_urlsafe(48), encoding="ascii")
+        with suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
     return path.read_text(encoding="ascii").strip()
 
 

@@ -252,6 +252,19 @@ def test_the_exact_size_is_accepted(fixture: Fixture, less: int) -> None:
     assert short.content != whole.content
 
 
+@pytest.mark.clause("A-153", "A-154")
+@settings(max_examples=200)
+@given(st.sampled_from(["x", "汉", "😀", "\t", "\U000e0001"]), st.integers(-4, 4))
+def test_a_body_is_cut_over_2000_escaped_bytes(character: str, more: int) -> None:
+    width = size("".join(oracle.body_units(character)))
+    count, rest = divmod(1999 + more, width)
+    body = "." + "." * rest + character * count
+
+    (item,) = items_of(pack_memories(body))
+    assert item.truncated == (more > 0)
+    assert 2000 - width < size(item.body) <= 2000 or more <= 0
+
+
 @pytest.mark.clause("A-155")
 @settings(max_examples=200)
 @given(bodies, st.lists(budgets, min_size=2, max_size=6))

@@ -125,7 +125,7 @@ def test_the_canaries_would_be_seen(scope, logged) -> None:
     seen = {name for name, word in CANARIES.items() if word in content}
     assert {"memory", "experience", "topic"} <= seen
     assert not seen & {"query", "unselected", "unadmitted", "source", "candidate"}
-    logging.getLogger("some.library").debug("text %s", CANARIES["memory"])
+    logging.getLogger("some.package").debug("text %s", CANARIES["memory"])
     with pytest.raises(AssertionError):
         check_nothing_leaked(logged.texts)
 

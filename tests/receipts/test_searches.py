@@ -39,7 +39,7 @@ def three(db: None) -> Scope:
 
 @pytest.mark.clause("R-071", "R-080", "R-083", "R-084", "R-087", "R-095", "R-106")
 def test_every_call_is_counted(api: Api, three) -> None:
-    """One ranking per searched pool, one head per profile read, and no more."""
+    """One ranking per searched pool, one read of all profiles, and no more."""
     receipt = ask(api, "s", "zebra", **ALL).receipt
     assert receipt["retrieval"]["rounds"] == [
         {"round": 0, "outcome": "completed", "retained": True}
@@ -48,7 +48,7 @@ def test_every_call_is_counted(api: Api, three) -> None:
         ("atomic-memory", "fts", "completed"): 3,
         ("experience", "fts", "completed"): 3,
         ("topic-memory", "fts", "completed"): 1,
-        ("profile", "snapshot", "completed"): 3,
+        ("profile", "snapshot", "completed"): 1,
     }
     names = ["round", "family", "mode", "outcome", "fallback_reason", "count"]
     groups = receipt["retrieval"]["searches"]
@@ -65,13 +65,13 @@ def test_the_counts_are_those_of_the_statements(api: Api, three) -> None:
 
 @pytest.mark.clause("R-096", "R-097")
 def test_references_multiply_only_what_really_ran(api: Api, three) -> None:
-    """Topics are searched in the current Scope; a profile is read once per Scope."""
+    """Topics are searched in the current Scope, profiles of all Scopes read at once."""
     for references in range(3):
         names = ["first", "second"][:references]
         make_scope(f"with-{references}", references=names)
         found = searches(ask(api, f"with-{references}", "zebra", **ALL).receipt)
         assert found["topic-memory", "fts", "completed"] == 1
-        assert found["profile", "snapshot", "completed"] == 1 + references
+        assert found["profile", "snapshot", "completed"] == 1
         assert found["atomic-memory", "fts", "completed"] == 1 + references
     receipt = ask(api, "s", "zebra", **ALL).receipt
     groups = receipt["retrieval"]["searches"]

@@ -225,7 +225,7 @@ def test_evidence_says_what_ran(scope) -> None:
         ran[call.family, call.mode, call.outcome] += call.count
     assert ran == {
         ("atomic-memory", "fts", "completed"): 2,
-        ("profile", "snapshot", "completed"): 2,
+        ("profile", "snapshot", "completed"): 1,
         ("topic-memory", "fts", "completed"): 1,
         ("experience", "none", "not_run"): 2,
     }
