@@ -359,13 +359,18 @@ def _legacy_order(fixture: Json) -> list[Candidate]:
     candidates = fixture["candidates"]
     if candidates is None:
         return []
-    memory = _round_robin(_by_scope(candidates["memory"], MEMORY_CAP), MEMORY_CAP)
-    memory = _without_duplicates(_without_blank(memory))
+    memory = _settled(_by_scope(candidates["memory"], MEMORY_CAP), MEMORY_CAP)
     topics = _without_duplicates(_topics(fixture, topic_legacy_body))
     lists = _by_scope(candidates["experience"], EXPERIENCE_CAP)
-    experiences = _without_duplicates(_round_robin(lists, EXPERIENCE_CAP))
-    experiences = experiences[:LEGACY_EXPERIENCES]
+    experiences = _settled(lists, EXPERIENCE_CAP)[:LEGACY_EXPERIENCES]
     return _round_robin([memory, topics, experiences], 1000)
+
+
+def _settled(lists: list[list[Candidate]], cap: int) -> list[Candidate]:
+    """Cut the pool; drop blanks and repetitions per Scope; let Scopes take turns."""
+    pool = _without_duplicates(_without_blank(_round_robin(lists, cap)))
+    scopes = [items[0].identity[0] for items in lists if items]
+    return _round_robin([[c for c in pool if c.identity[0] == s] for s in scopes], cap)
 
 
 def render_legacy(entries: list[Entry], current: str) -> str:

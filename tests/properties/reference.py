@@ -1,6 +1,6 @@
 """The naive reference implementation (tests/oracle) as the property tests use it."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from tests.oracle import prepare_oracle as oracle
 from tests.properties.strategies import Fixture
@@ -21,49 +21,6 @@ def prepare(fixture: Fixture) -> Reference:
         origins=[entry.candidate.identity for entry in entries],
         truncated=[entry.truncated for entry in entries],
     )
-
-
-def settled(fixture: Fixture) -> Fixture:
-    """The fixture without blank memories and repetitions inside one Scope's list.
-
-    In the legacy form they go after the pool is cut but before the Scopes take turns
-    for the output (contract G.6), where the reference removes them afterwards. It then
-    finds nothing to remove.
-    """
-    candidates = fixture["candidates"]
-    kept = {
-        name: _settle(candidates[name], cap)
-        for name, cap in (("memory", 16), ("experience", 8))
-    }
-    return {**fixture, "candidates": {**candidates, **kept}}
-
-
-def _settle(groups: list[Fixture], cap: int) -> list[Fixture]:
-    turns = sorted(
-        (turn, number)
-        for number, group in enumerate(groups)
-        for turn in range(len(group["hits"]))
-    )
-    pooled = set(turns[:cap])
-    return [
-        group
-        | {
-            "hits": _first_of_each(
-                hit
-                for turn, hit in enumerate(group["hits"])
-                if (turn, number) in pooled and hit["body"].strip()
-            )
-        }
-        for number, group in enumerate(groups)
-    ]
-
-
-def _first_of_each(hits: Any) -> list[Fixture]:
-    names = ("family", "artifact_id", "revision", "entry_id", "entry_version_id")
-    first: dict[tuple[Any, ...], Fixture] = {}
-    for hit in hits:
-        first.setdefault(tuple(hit.get(name) for name in names), hit)
-    return list(first.values())
 
 
 def retrieved(fixture: Fixture) -> dict[str, int]:

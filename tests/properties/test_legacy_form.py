@@ -27,7 +27,7 @@ from tests.services.documents import dump_envelope, read_envelope
 def test_equals_the_reference(fixture: Fixture) -> None:
     build = build_of(fixture)
 
-    expected = reference.prepare(reference.settled(fixture))
+    expected = reference.prepare(fixture)
     assert build.content == expected.content
     assert origins(build) == expected.origins
     assert [item.truncated for item in build.selected] == expected.truncated
@@ -49,7 +49,7 @@ def test_an_envelope_keeps_the_laws_of_its_layout(fixture: Fixture) -> None:
     current = fixture["current_scope_id"]
     stored = {
         candidate.identity: candidate.body
-        for candidate in oracle._legacy_order(reference.settled(fixture))
+        for candidate in oracle._legacy_order(fixture)
     }
     for item, identity in zip(items, origins(build), strict=True):
         _check_item(item, identity, current)
@@ -121,7 +121,7 @@ def test_items_are_whole_the_longest_prefix_or_counted(fixture: Fixture) -> None
         return size(found) <= int(max_bytes)
 
     drops = {"below_min_bytes": 0, "no_fitting_truncation": 0}
-    for candidate in oracle._legacy_order(reference.settled(fixture)):
+    for candidate in oracle._legacy_order(fixture):
         if len(entries) == len(delivered) and len(entries) == 8:
             break
         body = candidate.body
