@@ -6,7 +6,7 @@ PORT ?= 8000
 
 .PHONY: help setup setup-test run check test acceptance bench bench-recall
 .PHONY: bench-receipts openapi
-.PHONY: api-generate contract-test docs-test
+.PHONY: test-oceanbase api-generate contract-test docs-test
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -32,8 +32,13 @@ check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drif
 	$(PY) tools/receipt_schema.py .venv/openapi.yaml .venv/receipt.schema.json
 	diff -u openapi/receipt.schema.json .venv/receipt.schema.json
 
-test: setup-test ## Run every test (and what they need)
+test: setup-test ## Run every test, on SQLite and those of the database on OceanBase again
 	.venv/bin/python -X dev -m pytest -n auto
+	@$(MAKE) --no-print-directory test-oceanbase
+
+test-oceanbase: setup-test ## Run the database tests on an OceanBase engine, started for them
+	.venv/bin/python -X dev -m tests.engine \
+		.venv/bin/python -X dev -m pytest -n auto --database-tests-on oceanbase
 
 acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, tests, state
 	.venv/bin/python -m pytest -n auto --acceptance docs/acceptance.md

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig, SuspiciousOperation
-from django.db import InterfaceError, OperationalError
+from django.db import InterfaceError, OperationalError, ProgrammingError
 from django.http import Http404, HttpRequest, JsonResponse
 from rest_framework import exceptions as drf
 from rest_framework.response import Response
@@ -63,7 +63,8 @@ def handle_exception(exc: Exception, context: dict[str, Any]) -> Response:
         return _response(404, "not_found", errors.NotFound.message)
     if isinstance(exc, SuspiciousOperation):
         return _response(400, "invalid_request", errors.CONTRACT_VIOLATED)
-    if isinstance(exc, OperationalError | InterfaceError):
+    # A table that is not there is a ProgrammingError on the MySQL family.
+    if isinstance(exc, OperationalError | InterfaceError | ProgrammingError):
         _log_unexpected(exc)
         return _domain_response(errors.NotReady())
     _log_unexpected(exc)

@@ -4,11 +4,13 @@ import os
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.test import Client
 from hypothesis import HealthCheck, settings
 
 from tests.acceptance import AcceptancePlugin, note_clauses
 from tests.api import Api
+from tests.databases import ENGINES, skip_sqlite_only, uses_database
 
 settings.register_profile(
     "default",
@@ -21,6 +23,11 @@ settings.load_profile("default")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--acceptance", help="write the clause table to this file")
+    parser.addoption(
+        "--database-tests-on",
+        choices=sorted(ENGINES),
+        help="run only the tests that use the database, and only on this engine",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -29,8 +36,24 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(AcceptancePlugin(Path(path)))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     note_clauses(items)
+    if config.getoption("--database-tests-on"):
+        left_out = [item for item in items if not uses_database(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if uses_database(item)]
+    skip_sqlite_only(items)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def expected_engine(request: pytest.FixtureRequest) -> None:
+    """A run that was asked for one engine fails on every other."""
+    if expected := request.config.getoption("--database-tests-on"):
+        request.getfixturevalue("django_db_setup")
+        with request.getfixturevalue("django_db_blocker").unblock():
+            assert connection.display_name == ENGINES[expected]
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 
 _ROWS_PER_STATEMENT = 2000
 
@@ -54,12 +54,13 @@ def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         yield rows[start : start + _ROWS_PER_STATEMENT]
 
 
-# Lock wait timeout, deadlock; the engine has rolled back, or must be told to.
-_LOST = frozenset({1205, 1213})
+# Lock wait timeout, deadlock, and a key that was free when it was looked for; the
+# engine has rolled back, or must be told to.
+_LOST = frozenset({1205, 1213, 1062})
 
 
-def lost_to_another_writer(error: OperationalError) -> bool:
-    """Whether the same transaction may succeed when it is run again.
+def lost_to_another_writer(error: DatabaseError) -> bool:
+    """Whether the same transaction may end otherwise when it is run again.
 
     SQLite waits for its one writer by itself; an error there is final.
     """

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from django.db import OperationalError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 
 from prepare.search.vendors import lost_to_another_writer
 
@@ -24,8 +24,9 @@ _FIRST_PAUSE_SECONDS = 0.02
 def write_transaction(write: Callable[P, Result]) -> Callable[P, Result]:
     """Run `write` in a transaction of its own, or as a part of the caller's.
 
-    A deadlock or a lock not had in time is tried again, four times at most, with
-    growing pauses; then it is raised and answered as 503, which may be retried.
+    A deadlock, a lock not had in time or a key taken meanwhile is tried again, four
+    times at most, with growing pauses; then it is raised, and a lock is answered as
+    503, which may be retried.
     """
 
     @wraps(write)
@@ -35,7 +36,7 @@ def write_transaction(write: Callable[P, Result]) -> Callable[P, Result]:
             try:
                 with transaction.atomic():
                     return write(*args, **kwargs)
-            except OperationalError as error:
+            except (OperationalError, IntegrityError) as error:
                 if attempt == attempts or not lost_to_another_writer(error):
                     raise
                 pause = _FIRST_PAUSE_SECONDS * 2**attempt

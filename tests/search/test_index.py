@@ -313,6 +313,7 @@ def test_packed_terms_round_trip() -> None:
     assert index.unpack_terms(b"") == ()
 
 
+@pytest.mark.sqlite_only("reads SQLite's catalogue; others cluster by primary key")
 def test_postings_and_terms_are_clustered(db) -> None:
     """One B-tree each: no row numbers, no second index beside the key."""
     remember(make_scope("s"), "zebra")
@@ -330,6 +331,7 @@ def test_postings_and_terms_are_clustered(db) -> None:
             assert cursor.fetchall() == [("pk",)]
 
 
+@pytest.mark.sqlite_only("reads SQLite's query plan")
 def test_one_ranking_reads_one_range_per_term(db) -> None:
     """The plan of the ranking statement searches by key; it never scans a table."""
     scope = make_scope("s")

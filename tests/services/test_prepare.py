@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from prepare import limits
 from prepare.models import Artifact
@@ -25,7 +24,7 @@ from tests.factories import (
     topic,
     write,
 )
-from tests.queries import captured_tables
+from tests.queries import captured_tables, nothing_written
 
 PROFILES = {"sections": [{"family": "profile", "limit": 8}]}
 TOPICS = {"sections": [{"family": "topic-memory", "limit": 8}]}
@@ -54,13 +53,6 @@ def cited(content: str) -> list[tuple[str, str, int]]:
     return [
         (scope, id_, int(number)) for scope, id_, number in re.findall(pattern, content)
     ]
-
-
-def rows_written() -> int:
-    """Rows this connection ever inserted, changed or deleted."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT total_changes()")
-        return int(cursor.fetchone()[0])
 
 
 def is_empty(api: Api, scope_id: str, query: str, **options) -> bool:
@@ -331,11 +323,10 @@ def test_prepare_writes_nothing(api: Api, db, options) -> None:
     remember(scope, "zebra")
     write(scope, "topic-memory", topic("zebra"))
     make_scope("empty")
-    before = rows_written()
-    for scope_id in ("s", "empty"):
-        api.prepare(scope_id, "zebra", **options)
-        api.prepare(scope_id, "nothing like it", **options)
-    assert rows_written() == before
+    with nothing_written():
+        for scope_id in ("s", "empty"):
+            api.prepare(scope_id, "zebra", **options)
+            api.prepare(scope_id, "nothing like it", **options)
     assert is_empty(api, "s", "zebra", assembly=PROFILES)
 
 

@@ -27,6 +27,7 @@ from tests.factories import (
     topic,
     write,
 )
+from tests.queries import hidden_tables
 
 FAMILIES = limits.SELECTABLE_FAMILIES
 STORED = {limits.MEMORY: (limits.ATOMIC_MEMORY, limits.MEMORY_COLLECTION)}
@@ -70,15 +71,12 @@ def spoil_bodies(family):
 
 
 def spoil_index(family):
-    """The family's search cannot be ranked (profiles are not searched)."""
-    execute(
-        "UPDATE prepare_searchpool SET documents = 'spoilt' WHERE family = %s", [family]
-    )
-
-
-def hide_tables(*names):
-    for name in names:
-        execute(f"ALTER TABLE prepare_{name} RENAME TO hidden_{name}")
+    """The family's search finds what its index must not hold (no search: profiles)."""
+    for stored in STORED.get(family, (family,)):
+        execute(
+            "UPDATE prepare_artifact SET lifecycle = 'retired' WHERE family = %s",
+            [stored],
+        )
 
 
 def texts(candidates: list[Candidate] | tuple[Candidate, ...]) -> list[str]:
@@ -141,8 +139,8 @@ def test_selected_family_that_cannot_be_read_is_an_error(api, scope, family, spo
     ],
 )
 def test_failing_database_is_503_and_retryable(api: Api, scope, family, table) -> None:
-    hide_tables(table)
-    answer = api.prepare("s", "zebra", assembly=sections(family))
+    with hidden_tables(f"prepare_{table}"):
+        answer = api.prepare("s", "zebra", assembly=sections(family))
     assert (answer.status, answer.code) == (503, "runtime_not_ready")
     assert answer.headers["Retry-After"] == "1"
 
@@ -175,17 +173,17 @@ def test_default_sections_read_neither_profile_nor_topics(api, scope, family):
 @pytest.mark.clause("A-053", "A-056")
 def test_no_sections_reads_nothing(api: Api, scope) -> None:
     """C-69: nothing but the Scope itself can be read, and the answer is normal."""
-    hide_tables("searchdocument", "searchchunk", "searchpool", "posting", "term")
-    hide_tables("artifact", "artifactrevision", "memoryentryversion")
-    hide_tables("contextreference", "candidate", "source")
-    answer = api.prepare("s", "zebra", assembly={"sections": []})
-    assert (answer.status, answer.body["status"]) == (200, "empty")
-    assert answer.body["content"] is None
-    assert api.prepare("s", "zebra", assembly={}).status == 503
-    assert api.prepare("s", "zebra").status == 503
-    assert api.prepare("t", "zebra", assembly={"sections": []}).code == (
-        "scope_not_found"
-    )
+    names = "searchdocument searchchunk searchpool posting term artifact source"
+    names += " artifactrevision memoryentryversion contextreference candidate"
+    with hidden_tables(*(f"prepare_{name}" for name in names.split())):
+        answer = api.prepare("s", "zebra", assembly={"sections": []})
+        assert (answer.status, answer.body["status"]) == (200, "empty")
+        assert answer.body["content"] is None
+        assert api.prepare("s", "zebra", assembly={}).status == 503
+        assert api.prepare("s", "zebra").status == 503
+        assert api.prepare("t", "zebra", assembly={"sections": []}).code == (
+            "scope_not_found"
+        )
 
 
 @pytest.mark.clause("A-056")
