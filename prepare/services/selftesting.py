@@ -64,6 +64,8 @@ def _describe(prepared: Prepared) -> Json:
 
 def _name(identity: Identity) -> list[str | int]:
     artifact = identity.artifact
-    name = [identity.scope_id, artifact.family, artifact.artifact_id, artifact.revision]
-    entry = (identity.entry_id, identity.entry_version_id)
-    return [*name, *(part for part in entry if part is not None)]
+    name: list[str | int] = [identity.scope_id, artifact.family, artifact.artifact_id]
+    name.append(artifact.revision)
+    if identity.entry_id is not None and identity.entry_version_id is not None:
+        name += [identity.entry_id, identity.entry_version_id]
+    return name

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import MySQLdb
+import MySQLdb  # type: ignore[import-untyped]  # no stubs
 
 _START_SECONDS = 60
 

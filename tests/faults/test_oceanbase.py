@@ -3,7 +3,10 @@
 import http.client
 import itertools
 import json
+import re
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -19,7 +22,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.faults.seekdb import Engine
-from tests.serving import Server
+from tests.serving import PROJECT, Server
 
 CLIENTS = 8
 PREPARE = "/v1/context/prepare"
@@ -257,6 +260,23 @@ def test_absent_engine(engine: Engine, server: Server) -> None:
     finally:
         engine.start()
     assert send(server, "GET", "/health/ready").status == 200
+
+
+def test_ranking_reads_by_key(engine: Engine, tmp_path: Path) -> None:
+    """Terms of one pool by range, everything else by primary key, no table whole."""
+    oceanbase = Server(tmp_path, {"DATABASE_URL": engine.create_database("scale")})
+    done = subprocess.run(
+        [sys.executable, "bench/scale.py", "--documents", "600"],
+        cwd=PROJECT,
+        env=oceanbase.environment,
+        capture_output=True,
+        timeout=60,
+        check=True,
+    )
+    plan = done.stdout.decode()
+    assert re.search(r"TABLE RANGE SCAN +\|prepare_posting", plan), plan
+    assert re.search(r"TABLE GET +\|document", plan), plan
+    assert "FULL SCAN" not in plan
 
 
 def query_sqlite(installation: Server, statement: str) -> list[Any]:
