@@ -95,3 +95,55 @@ def read_snapshot() -> Iterator[None]:
             yield
     finally:
         sqlite.transaction_mode = mode
+
+
+def describe_storage() -> dict[str, str]:
+    """What of the connection decides how it compares, waits and keeps."""
+    if connection.vendor == "sqlite":
+        return {"journal_mode": _ask("PRAGMA journal_mode")}
+    return {
+        "collation": _ask("SELECT @@collation_database"),
+        # MySQL 8 has only the new name, MariaDB 10 only the old one.
+        "isolation": _ask(f"SELECT @@session.{_isolation_variable()}"),
+    }
+
+
+def storage_problem() -> str | None:
+    """Why identities could be mixed up, or searches slow; None if all is as made."""
+    if connection.vendor == "mysql" and (columns := _count_loose_columns()):
+        return (
+            f"{columns} columns are not utf8mb4_bin: identities that differ in case or"
+            " accents would be one"
+        )
+    return None if _is_clustered() else "postings are not stored in their primary key"
+
+
+def _count_loose_columns() -> int:
+    return int(
+        _ask(
+            "SELECT COUNT(*) FROM information_schema.columns"
+            " WHERE table_schema = DATABASE() AND table_name LIKE 'prepare%'"
+            " AND collation_name <> 'utf8mb4_bin'"
+        )
+    )
+
+
+def _is_clustered() -> bool:
+    """InnoDB always is; OceanBase and SQLite can also make heaps."""
+    if connection.vendor == "sqlite":
+        made = _ask("SELECT sql FROM sqlite_master WHERE name = 'prepare_posting'")
+        return made.rstrip().upper().endswith("WITHOUT ROWID")
+    made = _ask("SHOW CREATE TABLE prepare_posting", column=1)
+    return "ORGANIZATION HEAP" not in made
+
+
+def _isolation_variable() -> str:
+    is_mariadb = getattr(connection, "mysql_is_mariadb", False)
+    return "tx_isolation" if is_mariadb else "transaction_isolation"
+
+
+def _ask(statement: str, *, column: int = 0) -> str:
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+        row = cursor.fetchone()
+    return "" if row is None else str(row[column])

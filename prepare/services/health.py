@@ -8,7 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.models import Sum
 
 from prepare.models import Posting, SearchDocument, SearchPool, Term
-from prepare.search import lookup
+from prepare.search import lookup, vendors
 from prepare.services.runtime import configured_runtime
 
 READY = "ready"
@@ -36,10 +36,11 @@ def check_health() -> Health:
 
 
 def check_thoroughly() -> Health:
-    """What `doctor` adds: migrations, and the counts behind the ranking."""
+    """What `doctor` adds: migrations, counts behind the ranking, collation."""
     checks = dict(check_health().checks)
     checks["migrations"] = _run(_check_migrations)
     checks["search_counts"] = _run(_check_counts)
+    checks["storage"] = _run(lambda: vendors.storage_problem() or READY)
     return Health(checks=checks)
 
 

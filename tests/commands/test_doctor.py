@@ -12,7 +12,8 @@ from django.db import connection
 
 from prepare.errors import NotReady
 from prepare.models import SearchPool, Term
-from prepare.search import index
+from prepare.search import index, vendors
+from prepare.search.vendors import describe_storage
 from prepare.services import diagnosing
 from tests import factories
 from tests.commands import files
@@ -20,7 +21,14 @@ from tests.commands.conftest import Printed
 from tests.serving import Installation
 
 Manage = Callable[..., Printed]
-CHECKS = ["database", "search_index", "migrations", "search_counts", "round_trip"]
+CHECKS = [
+    "database",
+    "search_index",
+    "migrations",
+    "search_counts",
+    "storage",
+    "round_trip",
+]
 
 
 def read(out: str) -> list[tuple[str, str]]:
@@ -32,13 +40,14 @@ def test_all_is_well_and_nothing_stays(manage: Manage) -> None:
     factories.remember(factories.make_scope("s"), "some words")
     before = files.row_counts()
     lines = read(manage("doctor").out)
-    assert lines[-5:] == [(name, "ready") for name in CHECKS]
-    versions = dict(lines[:-5])
+    assert lines[-6:] == [(name, "ready") for name in CHECKS]
+    versions = dict(lines[:-6])
     assert list(versions) == [
         "powercontext",
         "python",
         "django",
         "database",
+        *describe_storage(),
         "sqlite",
         "unicode",
         "analysis",
@@ -73,6 +82,23 @@ def test_wrong_counts(capsys: pytest.CaptureFixture[str]) -> None:
     )
     assert states["round_trip"] == "ready"
     assert message == "Not in order: search_counts."
+
+
+@pytest.mark.django_db
+def test_a_collation_that_mixes_identities_up(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vendors, "storage_problem", lambda: "3 columns are not")
+    states, message = failing(capsys)
+    assert states["storage"] == "3 columns are not"
+    assert message == "Not in order: storage."
+
+
+@pytest.mark.django_db
+def test_postings_outside_their_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert vendors.storage_problem() is None
+    monkeypatch.setattr(vendors, "_is_clustered", lambda: False)
+    assert vendors.storage_problem() == "postings are not stored in their primary key"
 
 
 @pytest.mark.django_db

@@ -14,6 +14,7 @@ from django.utils import timezone
 from prepare.errors import PowerContextError
 from prepare.management.console import ConsoleCommand
 from prepare.search.analysis import ANALYSIS_VERSION
+from prepare.search.vendors import describe_storage
 from prepare.services.diagnosing import try_round_trip
 from prepare.services.health import READY, check_thoroughly
 from prepare.services.runtime import configured_runtime
@@ -22,9 +23,9 @@ from prepare.version import VERSION
 
 class Command(ConsoleCommand):
     help = (
-        "Print versions and check the database, its migrations, the search index and a"
-        " real round trip: a memory is written, prepared, read and rolled back. Exit"
-        " code 1 if anything is wrong."
+        "Print versions and check the database, collation, migrations, the search index"
+        " and a real round trip: a memory is written, prepared, read and rolled back."
+        " Exit code 1 if anything is wrong."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -47,6 +48,7 @@ def _versions() -> dict[str, str]:
         "python": platform.python_version(),
         "django": django.get_version(),
         "database": _database(),
+        **_storage(),
         "sqlite": sqlite3.sqlite_version,
         "unicode": unicodedata.unidata_version,
         "analysis": str(ANALYSIS_VERSION),
@@ -59,6 +61,13 @@ def _database() -> str:
     except DatabaseError as error:
         return f"{connection.vendor}, unreachable ({type(error).__name__})"
     return f"{connection.display_name} {'.'.join(map(str, version))}"
+
+
+def _storage() -> dict[str, str]:
+    try:
+        return describe_storage()
+    except DatabaseError:
+        return {}  # the line above says so
 
 
 def _try_round_trip() -> str:
