@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-import MySQLdb  # type: ignore[import-untyped]  # no stubs
+import MySQLdb
 
 _START_SECONDS = 60
 
