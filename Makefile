@@ -5,7 +5,7 @@ MANAGE := $(PY) manage.py
 PORT ?= 8000
 
 .PHONY: help setup setup-test run check test acceptance bench bench-recall
-.PHONY: bench-receipts openapi
+.PHONY: bench-receipts bench-scale test-oceanbase openapi
 .PHONY: test-oceanbase api-generate contract-test docs-test
 
 help: ## Print the targets
@@ -32,22 +32,25 @@ check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drif
 	$(PY) tools/receipt_schema.py .venv/openapi.yaml .venv/receipt.schema.json
 	diff -u openapi/receipt.schema.json .venv/receipt.schema.json
 
-test: setup-test ## Run every test, on SQLite and those of the database on OceanBase again
+test: setup-test ## Run every test on SQLite
 	.venv/bin/python -X dev -m pytest -n auto
-	@$(MAKE) --no-print-directory test-oceanbase
 
-test-oceanbase: setup-test ## Run the database tests on an OceanBase engine, started for them
+test-oceanbase: setup-test ## Run the database tests and the fault tests on an OceanBase engine
+	.venv/bin/python -X dev -m pytest -m oceanbase
 	.venv/bin/python -X dev -m tests.engine \
-		.venv/bin/python -X dev -m pytest -n auto --database-tests-on oceanbase
+		.venv/bin/python -X dev -m pytest -n auto --database-tests-on=oceanbase
 
 acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, tests, state
-	.venv/bin/python -m pytest -n auto --acceptance docs/acceptance.md
+	.venv/bin/python -m pytest -n auto --acceptance=docs/acceptance.md
 
 bench-recall: setup-test ## Recall on the labelled sets in POWERCONTEXT_RECALL_DATA
 	.venv/bin/python bench/recall.py
 
 bench-receipts: setup-test ## Size of receipts, and what the flag costs per request
 	.venv/bin/python bench/receipts.py
+
+bench-scale: setup-test ## Load and prepare at size, on whatever DATABASE_URL says
+	.venv/bin/python bench/scale.py
 
 bench: bench-receipts bench-recall ## Every benchmark
 

@@ -24,6 +24,8 @@ import pytest
 from tests.faults.seekdb import Engine
 from tests.serving import PROJECT, Server
 
+pytestmark = pytest.mark.oceanbase
+
 CLIENTS = 8
 PREPARE = "/v1/context/prepare"
 REMEMBER = "/v1/memory/remember"
