@@ -23,7 +23,7 @@ run: setup ## Migrate SQLite, load the demo, serve on 127.0.0.1:8000 (PORT=...),
 check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drift
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
-	.venv/bin/mypy powercontext prepare tests bench
+	.venv/bin/mypy powercontext prepare inspector tests bench
 	.venv/bin/lint-imports --no-cache
 	$(MANAGE) check --fail-level WARNING
 	$(MANAGE) makemigrations --check --dry-run

@@ -145,11 +145,13 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "drf_spectacular_sidecar",
     "prepare",
+    "inspector",
 ]
 
 MIDDLEWARE = [
     "prepare.middleware.RequestIdMiddleware",
     "prepare.metrics.MetricsMiddleware",
+    "inspector.middleware.HeadersMiddleware",
     "prepare.middleware.HostMiddleware",
     "prepare.middleware.LoopbackMiddleware",
     "prepare.middleware.PathSegmentMiddleware",
@@ -216,7 +218,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-LANGUAGE_CODE = "en-us"
+# Only the Inspector is translated; everything else speaks English.
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
@@ -230,6 +234,9 @@ WHITENOISE_AUTOREFRESH = DEBUG
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
+LOGIN_URL = "inspector:sign-in"
+LOGIN_REDIRECT_URL = "inspector:scopes"
+CSRF_FAILURE_VIEW = "inspector.errorpages.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.bool(PREFIX + "SECURE_COOKIES", False)

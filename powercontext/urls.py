@@ -3,12 +3,13 @@
 from django.contrib import admin
 from django.urls import include, path
 
-handler400 = "prepare.handlers.bad_request"
-handler403 = "prepare.handlers.permission_denied"
-handler404 = "prepare.handlers.not_found"
-handler500 = "prepare.handlers.server_error"
+handler400 = "inspector.errorpages.bad_request"
+handler403 = "inspector.errorpages.permission_denied"
+handler404 = "inspector.errorpages.not_found"
+handler500 = "inspector.errorpages.server_error"
 
 urlpatterns = [
     path("admin/", admin.site.urls),
-    path("", include("prepare.urls")),
+    path("", include("inspector.urls")),
+    path("", include("prepare.urls")),  # ends with a route for every other path
 ]

@@ -63,19 +63,25 @@ def handle_exception(exc: Exception, context: dict[str, Any]) -> Response:
         return _response(404, "not_found", errors.NotFound.message)
     if isinstance(exc, SuspiciousOperation):
         return _response(400, "invalid_request", errors.CONTRACT_VIOLATED)
+    return _domain_response(as_domain_error(exc))
+
+
+def status_of(exc: errors.PowerContextError) -> int:
+    """The HTTP status of a domain error."""
+    return next((number for kind, number in _STATUS if isinstance(exc, kind)), 500)
+
+
+def as_domain_error(exc: Exception) -> errors.PowerContextError:
+    """What anything unexpected is to a caller; the log gets its kind and place."""
+    _log_unexpected(exc)
     # A table that is not there is a ProgrammingError on the MySQL family.
     if isinstance(exc, OperationalError | InterfaceError | ProgrammingError):
-        _log_unexpected(exc)
-        return _domain_response(errors.NotReady())
-    _log_unexpected(exc)
-    return _domain_response(errors.PowerContextError())
+        return errors.NotReady()
+    return errors.PowerContextError()
 
 
 def _domain_response(exc: errors.PowerContextError) -> Response:
-    status = next(
-        (number for kind, number in _STATUS if isinstance(exc, kind)),
-        500,
-    )
+    status = status_of(exc)
     if isinstance(exc, errors.InvariantViolated):
         logger.error("invariant_violated invariant=%s", exc.invariant)
     response = _response(status, exc.code, exc.message, exc.details)

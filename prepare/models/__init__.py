@@ -22,6 +22,7 @@ from prepare.models.base import (
 from prepare.models.scopes import (
     ContextReference,
     Grant,
+    PersonGrant,
     Scope,
     ScopeBinding,
     ServerState,
@@ -46,6 +47,7 @@ __all__ = [
     "Grant",
     "ImmutableRowError",
     "MemoryEntryVersion",
+    "PersonGrant",
     "Posting",
     "Scope",
     "ScopeBinding",

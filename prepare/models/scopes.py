@@ -1,5 +1,6 @@
 """Scopes, their references and bindings, tokens and grants (contract B.1, B.2, B.4)."""
 
+from django.conf import settings
 from django.db import models
 
 from prepare import limits
@@ -119,3 +120,25 @@ class Grant(models.Model):
 
     def __str__(self) -> str:
         return f"{self.token_id}: {self.role}"
+
+
+class PersonGrant(models.Model):
+    """One role of one person on one Scope: what the Inspector shows that person."""
+
+    person = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="scope_grants"
+    )
+    scope = models.ForeignKey(
+        Scope, on_delete=models.CASCADE, related_name="person_grants"
+    )
+    role = models.CharField(max_length=16, choices=Grant.Role.choices)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["person", "scope", "role"], name="person_grant_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.person_id}: {self.role}"

@@ -11,9 +11,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Any
+
+from django.db.models import QuerySet
 
 from prepare.errors import Conflict, Forbidden, NotFound, Unauthorized
-from prepare.models import Grant, Scope, Token
+from prepare.models import Grant, PersonGrant, Scope, Token
 from prepare.services.writing import write_transaction
 
 Role = Grant.Role
@@ -39,11 +42,14 @@ _ROLES_WITH = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """Who is asking. `unrestricted` is access mode `disabled`; `token_id` None is the
-    configured service token, which has no grants of its own."""
+    """Who is asking: a token, or a person signed in to the Inspector.
+
+    `unrestricted` is access mode `disabled`; without either id it is the configured
+    service token, which has no grants of its own."""
 
     name: str
     token_id: int | None = None
+    person_id: int | None = None
     is_server_admin: bool = False
     unrestricted: bool = False
 
@@ -109,14 +115,27 @@ def allowed_scopes(
     """Which of these Scopes (primary keys) the principal may act on; one query."""
     if principal.unrestricted:
         return set(scope_ids)
-    if principal.token_id is None or not scope_ids:
+    if not scope_ids:
         return set()
-    grants = Grant.objects.filter(
-        token_id=principal.token_id,
-        scope_id__in=scope_ids,
-        role__in=_ROLES_WITH[action],
-    )
-    return set(grants.values_list("scope_id", flat=True))
+    return set(_granted(principal, action).filter(scope_id__in=scope_ids))
+
+
+def _granted(principal: Principal, action: Action) -> QuerySet[Any, int]:
+    """Primary keys of the Scopes that the principal's roles allow this in."""
+    grants: QuerySet[Any] = Grant.objects.none()
+    if principal.person_id is not None:
+        grants = PersonGrant.objects.filter(person_id=principal.person_id)
+    elif principal.token_id is not None:
+        grants = Grant.objects.filter(token_id=principal.token_id)
+    roles = _ROLES_WITH[action]
+    return grants.filter(role__in=roles).values_list("scope_id", flat=True)
+
+
+def scopes_with(principal: Principal, action: Action) -> QuerySet[Scope]:
+    """Every Scope that the principal may act on."""
+    if principal.unrestricted:
+        return Scope.objects.all()
+    return Scope.objects.filter(pk__in=_granted(principal, action))
 
 
 def require(principal: Principal, action: Action, scopes: Collection[Scope]) -> None:

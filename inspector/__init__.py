@@ -1,0 +1,1 @@
+"""The Context Inspector: pages that explain a prepared context. Stores nothing."""

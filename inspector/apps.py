@@ -1,0 +1,8 @@
+"""App configuration."""
+
+from django.apps import AppConfig
+
+
+class InspectorConfig(AppConfig):
+    name = "inspector"
+    verbose_name = "Context Inspector"

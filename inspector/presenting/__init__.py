@@ -1,0 +1,1 @@
+"""Values of services as values of pages. Pure: no request, no database."""

@@ -1,0 +1,1 @@
+"""Pages. Each view asks one service and hands its answer to `presenting`."""
