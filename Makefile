@@ -6,7 +6,7 @@ PORT ?= 8000
 
 .PHONY: help setup setup-test run check test acceptance bench bench-recall
 .PHONY: bench-receipts bench-scale test-oceanbase openapi
-.PHONY: test-oceanbase api-generate contract-test docs-test
+.PHONY: test-oceanbase api-generate contract-test docs-test messages
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -25,6 +25,7 @@ check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drif
 	.venv/bin/ruff check .
 	.venv/bin/mypy powercontext prepare inspector tests bench
 	.venv/bin/lint-imports --no-cache
+	$(PY) tools/messages.py --check
 	$(MANAGE) check --fail-level WARNING
 	$(MANAGE) makemigrations --check --dry-run
 	$(MANAGE) spectacular --validate --fail-on-warn --file .venv/openapi.yaml
@@ -57,6 +58,9 @@ bench: bench-receipts bench-recall ## Every benchmark
 openapi: setup-test ## Regenerate the files under openapi/
 	$(MANAGE) spectacular --validate --fail-on-warn --file openapi/powercontext.yaml
 	$(PY) tools/receipt_schema.py openapi/powercontext.yaml openapi/receipt.schema.json
+
+messages: setup-test ## Gather the Inspector's texts into its Chinese catalogue
+	$(PY) tools/messages.py
 
 api-generate: openapi ## RFC name of `openapi`
 
