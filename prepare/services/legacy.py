@@ -79,7 +79,7 @@ def pack_legacy(pools: Pools, *, current_scope_id: str, max_bytes: int) -> Build
 def _rotate(pools: Pools, omissions: Omissions) -> list[tuple[str, Candidate]]:
     """Memory, Topic Memory, Experience, one each per turn (H-5)."""
     lists = {
-        family: _bounded(family, pools.get(family, ()), omissions)
+        family: bounded_candidates(family, pools.get(family, ()), omissions)
         for family in limits.LEGACY_FAMILIES
     }
     turns = max(len(candidates) for candidates in lists.values())
@@ -91,7 +91,7 @@ def _rotate(pools: Pools, omissions: Omissions) -> list[tuple[str, Candidate]]:
     ]
 
 
-def _bounded(
+def bounded_candidates(
     family: str, pools: tuple[ScopePool, ...], omissions: Omissions
 ) -> list[Candidate]:
     """The pool is cut as in the text form, but blank memories and repetitions go per
