@@ -323,18 +323,6 @@ def test_it_writes_nothing_and_logs_nothing(
     assert [one for one in caplog.records if one.name.startswith("prepare")] == []
 
 
-def test_each_scope_is_decided_once(
-    api: Api, shared: tuple[Scope, Scope], django_assert_max_num_queries: Any
-) -> None:
-    content, receipt = ask(api)
-    reader = authenticate(token("reader", *shared), service_token="")
-    # Two for each Scope; head, revision and its two kinds of evidence for each item.
-    with django_assert_max_num_queries(2 * 2 + 2 * 6 + 2) as captured:
-        check(content, receipt, reader)
-    grants = [one for one in captured.captured_queries if "prepare_grant" in one["sql"]]
-    assert len(grants) == 2
-
-
 def test_wire_values_survive_json(api: Api, mixed: Scope) -> None:
     """What a harness stored and loaded again verifies like the response itself."""
     content, receipt = ask(api)
