@@ -24,6 +24,7 @@ from prepare.services.blocks import (
 )
 from prepare.services.checking import Check, Citation, check_content
 from prepare.services.envelopes import is_envelope, parse_envelope
+from prepare.services.excerpts import cut_excerpts
 from prepare.services.rereading import Access, Reread, State, Stored, reread
 from prepare.services.text import escape_body
 from prepare.values import Candidate, CodeIdentity, TopicCandidate
@@ -78,6 +79,14 @@ class VerificationReport:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedBlock:
+    """One block of a log; `line` is its first, from 1."""
+
+    line: int
+    report: VerificationReport
+
+
 def verify_receipt(
     *, content: bytes | None, receipt: Mapping[str, Any], principal: Principal
 ) -> VerificationReport:
@@ -114,6 +123,26 @@ def verify_block(
     """
     (report,) = _verify_blocks([parse_block(content)], principal, scope_id)
     return report
+
+
+def verify_log(
+    *, text: str, principal: Principal, scope_id: str | None = None
+) -> tuple[LoggedBlock, ...]:
+    """Every block in a piece of log, as `verify_block`, whatever stands around them.
+
+    All of them are read in one go. Raises `InvalidRequest` if there is none.
+    """
+    excerpts = cut_excerpts(text)
+    blocks = [
+        replace(block, notes=(*excerpt.notes, *block.notes))
+        for excerpt in excerpts
+        for block in [_parse_text(excerpt.text)]
+    ]
+    reports = _verify_blocks(blocks, principal, scope_id)
+    return tuple(
+        LoggedBlock(line=excerpt.line, report=report)
+        for excerpt, report in zip(excerpts, reports, strict=True)
+    )
 
 
 def parse_block(content: bytes) -> Block:
