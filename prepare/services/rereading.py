@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from django.db.models import Model, Prefetch, Q, QuerySet
 
@@ -24,19 +24,16 @@ from prepare.models import (
 )
 from prepare.services import contents
 from prepare.services.access import Action, Principal, allowed_scopes
-from prepare.services.artifacts import SourceRef
 from prepare.services.checking import Citation
+from prepare.services.reports import Access, State, Stored
 from prepare.values import (
     BodyCandidate,
     Candidate,
     CodeIdentity,
     Identity,
+    SourceRef,
     TopicCandidate,
 )
-
-Access = Literal["readable", "denied", "missing", "not supported here", "Scope unknown"]
-State = Literal["head", "superseded", "forgotten", "merged", "retired"]
-Stored = Literal["intact", "altered"]
 
 # What content raises that has its digest but is nothing that our writer stores.
 _UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError)

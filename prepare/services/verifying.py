@@ -5,16 +5,15 @@ their place (R-211). Nothing is written, and nothing is logged: findings are the
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from prepare import limits
 from prepare.errors import InvalidRequest
 from prepare.search.vendors import read_snapshot
 from prepare.services import legacy, rendering
 from prepare.services.access import Principal
-from prepare.services.artifacts import SourceRef
 from prepare.services.blocks import (
     Block,
     Claim,
@@ -22,69 +21,19 @@ from prepare.services.blocks import (
     is_text_form,
     parse_text_block,
 )
-from prepare.services.checking import Check, Citation, check_content
+from prepare.services.checking import Citation, check_content
 from prepare.services.envelopes import is_envelope, parse_envelope
 from prepare.services.excerpts import cut_excerpts
-from prepare.services.rereading import Access, Reread, State, Stored, reread
+from prepare.services.reports import (
+    CLAIM_LABEL,
+    Body,
+    ItemReport,
+    LoggedBlock,
+    VerificationReport,
+)
+from prepare.services.rereading import Reread, reread
 from prepare.services.text import escape_body
 from prepare.values import Candidate, CodeIdentity, TopicCandidate
-
-CLAIM_LABEL = "as cited, unproven"
-
-Body = Literal["same", "same start", "altered", "not comparable"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ItemReport:
-    """What became of one cited revision.
-
-    `state` is the Artifact's now, `head_revision` its newest. `stored` says whether the
-    stored content still has its own digest. `label` and `body` are of claims only;
-    `sources` are the revision's evidence, and only of a readable one (R-207).
-    """
-
-    place: str
-    citation: Citation | CodeIdentity
-    access: Access
-    state: State | None = None
-    head_revision: int | None = None
-    stored: Stored | None = None
-    sources: tuple[SourceRef, ...] = ()
-    label: str | None = None
-    body: Body | None = None
-
-    @property
-    def is_fine(self) -> bool:
-        """Read, intact and as shown; a newer head or a forgotten one is no fault."""
-        if self.access != "readable" or self.stored != "intact":
-            return False
-        return self.body in (None, "same", "same start")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VerificationReport:
-    form: Literal["receipt", "text", "envelope"]
-    content_bytes: int
-    checks: tuple[Check, ...] = ()
-    problems: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    items: tuple[ItemReport, ...] = ()
-
-    @property
-    def is_fine(self) -> bool:
-        return (
-            not self.problems
-            and all(check.outcome == "match" for check in self.checks)
-            and all(item.is_fine for item in self.items)
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedBlock:
-    """One block of a log; `line` is its first, from 1."""
-
-    line: int
-    report: VerificationReport
 
 
 def verify_receipt(

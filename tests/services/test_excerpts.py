@@ -9,7 +9,8 @@ from prepare.models import Scope
 from prepare.services.access import LOCAL
 from prepare.services.excerpts import MAX_BLOCKS, MAX_CHARACTERS, cut_excerpts
 from prepare.services.rendering import BEGIN, END
-from prepare.services.verifying import LoggedBlock, verify_log
+from prepare.services.reports import LoggedBlock
+from prepare.services.verifying import verify_log
 from tests.factories import make_scope, remember
 from tests.queries import captured_tables, nothing_written
 from tests.services.building import memory, pack_envelope, pack_memories

@@ -10,7 +10,8 @@ from prepare.models import Grant, Scope
 from prepare.services import contents
 from prepare.services.access import LOCAL, authenticate
 from prepare.services.artifacts import Lineage, SourceRef
-from prepare.services.verifying import ItemReport, VerificationReport, verify_block
+from prepare.services.reports import ItemReport, VerificationReport
+from prepare.services.verifying import verify_block
 from prepare.values import CodeIdentity
 from tests.api import Api
 from tests.factories import make_scope, remember, revise, source, token, write
