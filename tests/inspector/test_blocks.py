@@ -194,6 +194,8 @@ def test_blocks_are_found_inside_a_log(
     assert "Block 1, from line 2" in page.text
     assert page.text.count("3 lines of the log outside the block were left out") == 2
     assert page.text.count(FINE) == 2
+    labels = re.findall(r'role="region" aria-label="([^"]+)"', page.html)
+    assert len(set(labels)) == len(labels) == 2  # landmarks differ
     lines = enumerate(text.split("\n"))
     stamped = "\n".join(f"12:00:0{n % 9} {line}" for n, line in lines)
     page = verify(person(scope), stamped)
