@@ -38,11 +38,6 @@ def rows(page: Page) -> list[str]:
 
 
 @pytest.fixture
-def scope(db: None) -> Scope:
-    return make_scope("s")
-
-
-@pytest.fixture
 def content(settings: Any, api: Api) -> Any:
     """Content as a host got it for the Scope `s`."""
 

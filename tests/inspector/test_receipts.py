@@ -1,30 +1,18 @@
-"""Open a receipt: what is refused, what is compared, and what has become of it."""
+"""Open a receipt: what it shows, what is compared, what is refused, what it costs."""
 
 import copy
 import json
-import re
 from typing import Any
 
 import pytest
-from django.core.files.uploadedfile import SimpleUploadedFile
 
 from inspector.forms.receipts import _REASONS
 from inspector.links import page_url, revision_url
-from prepare.models import ArtifactRevision, Grant, PersonGrant, Scope
-from prepare.services.artifacts import Lineage
-from prepare.values import ArtifactRef, Identity, SourceRef
-from tests.api import Api
-from tests.factories import (
-    collect,
-    make_scope,
-    ref,
-    remember,
-    revise,
-    source,
-    write,
-)
-from tests.inspector.conftest import MakeVisitor
-from tests.inspector.pages import Page, Visitor
+from prepare.models import Scope
+from prepare.values import ArtifactRef, Identity
+from tests.factories import collect
+from tests.inspector.conftest import Injected, MakeVisitor
+from tests.inspector.opening import file, open_receipt, paste_receipt
 from tests.inspector.receipts import (
     CONTENT,
     HISTORICAL,
@@ -36,52 +24,6 @@ from tests.inspector.receipts import (
 )
 from tests.queries import captured_tables, nothing_written
 from tests.services.test_checking import receipt_of
-from tests.services.verification import ask, merge, set_state, sql
-
-Wire = dict[str, Any]
-
-
-def file(data: bytes | str | Wire, name: str = "receipt.json") -> SimpleUploadedFile:
-    if isinstance(data, dict):
-        data = json.dumps(data)
-    return SimpleUploadedFile(name, data.encode() if isinstance(data, str) else data)
-
-
-def open_receipt(visitor: Visitor, receipt: Wire | str, **values: Any) -> Page:
-    """Uploaded: a pasted one stands in the form again, and any text would be found."""
-    return visitor.submit("receipt", {"receipt_file": file(receipt), **values})
-
-
-def paste_receipt(visitor: Visitor, receipt: Wire | str, **values: Any) -> Page:
-    text = receipt if isinstance(receipt, str) else json.dumps(receipt)
-    return visitor.submit("receipt", {"receipt": text, **values})
-
-
-def row_of(page: Page, place: str = "1") -> str:
-    """The row of one cited revision, as a reader sees it."""
-    found = re.search(
-        rf'<tr>\s*<th scope="row"><bdi>{place}</bdi>(.*?)</tr>', page.html, re.DOTALL
-    )
-    assert found, page.text
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", found[1])).strip()
-
-
-@pytest.fixture
-def scope(db: None) -> Scope:
-    return make_scope("s")
-
-
-@pytest.fixture
-def prepared(
-    settings: Any, api: Api, scope: Scope
-) -> tuple[ArtifactRevision, bytes, Wire]:
-    """One memory, the content that it was injected as, and its receipt."""
-    row = remember(scope, "zebra one", artifact_id="m1")
-    settings.ACCESS_MODE = "disabled"
-    content, receipt = ask(api)
-    settings.ACCESS_MODE = "enforced"
-    return row, content, receipt
-
 
 # The receipt itself.
 
@@ -179,18 +121,18 @@ def test_an_empty_receipt_is_explained(person: MakeVisitor) -> None:
 
 
 def test_without_the_content_only_that_is_said(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
+    person: MakeVisitor, scope: Scope, injected: Injected
 ) -> None:
-    _, _, receipt = prepared
+    receipt = injected.receipt
     page = open_receipt(person(scope), receipt)
     assert "Everything was read and is fine." in page.text
     assert "digest and length were not checked" in page.text
 
 
 def test_a_whole_answer_brings_its_content(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
+    person: MakeVisitor, scope: Scope, injected: Injected
 ) -> None:
-    _, content, receipt = prepared
+    content, receipt = injected.content, injected.receipt
     answer = {
         "schema": "powercontext.prepared-context.v1",
         "status": "ready",
@@ -224,9 +166,9 @@ def test_an_answer_without_a_receipt_says_why_that_may_be(person: MakeVisitor) -
 
 
 def test_pasted_line_ends_are_taken_back_and_uploaded_ones_are_not(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
+    person: MakeVisitor, scope: Scope, injected: Injected
 ) -> None:
-    _, content, receipt = prepared
+    content, receipt = injected.content, injected.receipt
     crlf = content.replace(b"\n", b"\r\n")
     visitor = person(scope)
     pasted = open_receipt(visitor, receipt, content=crlf.decode())
@@ -251,11 +193,11 @@ def test_pasted_line_ends_are_taken_back_and_uploaded_ones_are_not(
 def test_a_changed_content_is_found_and_explained(
     person: MakeVisitor,
     scope: Scope,
-    prepared: tuple[ArtifactRevision, bytes, Wire],
+    injected: Injected,
     change: Any,
     explanation: str,
 ) -> None:
-    _, content, receipt = prepared
+    content, receipt = injected.content, injected.receipt
     upload = file(change(content), "c.txt")
     page = open_receipt(person(scope), receipt, content_file=upload)
     assert "Not everything is fine." in page.text
@@ -295,6 +237,15 @@ def test_bytes_that_are_no_text_are_refused(person: MakeVisitor) -> None:
     upload = file(b'"\xff"')
     page = person().submit("receipt", {"receipt_file": upload})
     assert (page.status, "It is not UTF-8." in page.text) == (422, True)
+
+
+def test_entries_of_collections_have_no_receipt(
+    person: MakeVisitor, scope: Scope
+) -> None:
+    collect(scope, [("e1", "v1", "zebra")])
+    item = historical_item("memory", "s", "memory")
+    page = open_receipt(person(scope), receipt_of(selected=[item]))
+    assert page.status == 422
 
 
 @pytest.mark.clause("R-215")
@@ -345,150 +296,6 @@ def test_one_of_paste_and_file_is_needed(person: MakeVisitor) -> None:
     assert "kept" in none.text
     both = paste_receipt(visitor, {}, receipt_file=file("{}"))
     assert (both.status, "not both" in both.text) == (422, True)
-
-
-# The cited revisions, as they are now.
-
-
-@pytest.mark.clause("R-205", "R-211", "R-214")
-def test_a_superseded_one_is_shown_apart_from_its_head(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
-) -> None:
-    row, content, receipt = prepared
-    revise(row, {"kind": "fact", "text": "quagga two"})
-    page = open_receipt(person(scope), receipt, content_file=file(content))
-    assert "Everything was read and is fine." in page.text
-    assert "superseded" in row_of(page)
-    assert "Head: revision 2" in row_of(page)
-    assert "revision 1" in row_of(page)
-    for number in (1, 2):
-        assert (
-            page_url(
-                "revision", scope="s", family="atomic-memory", id="m1", revision=number
-            )
-            in page.links
-        )
-    assert "quagga" not in page.html
-
-
-@pytest.mark.clause("R-208", "R-210")
-@pytest.mark.parametrize("state", ["forgotten", "retired"])
-def test_a_removed_one_stays_readable(
-    person: MakeVisitor,
-    scope: Scope,
-    prepared: tuple[ArtifactRevision, bytes, Wire],
-    state: str,
-) -> None:
-    row, _, receipt = prepared
-    set_state(row, state)
-    page = open_receipt(person(scope), receipt)
-    assert state in row_of(page)
-    assert "stays readable" in row_of(page)
-    assert "Everything was read and is fine." in page.text
-
-
-@pytest.mark.clause("R-209", "R-211")
-def test_a_merged_one_is_not_followed(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
-) -> None:
-    row, _, receipt = prepared
-    merged = merge(row, remember(scope, "zebra other"))
-    page = open_receipt(person(scope), receipt)
-    assert "merged" in row_of(page)
-    assert ref(merged).artifact_id not in page.html
-
-
-@pytest.mark.clause("R-212", "R-213")
-def test_rights_are_those_of_the_moment(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
-) -> None:
-    _, _, receipt = prepared
-    visitor = person(scope)
-    assert "current" in row_of(open_receipt(visitor, receipt))
-    PersonGrant.objects.all().delete()
-    page = open_receipt(visitor, receipt)
-    assert row_of(page).endswith("– –")
-    assert "denied 403" in row_of(page)
-    assert "Not everything is fine." in page.text
-
-
-@pytest.mark.clause("R-212")
-def test_a_missing_scope_looks_like_a_denied_one(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
-) -> None:
-    _, _, receipt = prepared
-    stranger = person()
-    denied = row_of(open_receipt(stranger, receipt))
-    nowhere = json.loads(json.dumps(receipt).replace('"s"', '"x"'))
-    missing = row_of(open_receipt(stranger, nowhere))
-    assert denied.replace("in Scope s", "") == missing.replace("in Scope x", "")
-
-
-@pytest.mark.clause("R-212")
-@pytest.mark.parametrize(
-    "change", [{"revision": 2}, {"artifact_id": "M1"}, {"artifact_id": "m_"}]
-)
-def test_a_missing_revision_is_a_404(
-    person: MakeVisitor,
-    scope: Scope,
-    prepared: tuple[ArtifactRevision, bytes, Wire],
-    change: Wire,
-) -> None:
-    _, _, receipt = prepared
-    receipt["selected"][0]["artifact_address"]["artifact"] |= change
-    page = open_receipt(person(scope), receipt)
-    assert "missing 404" in row_of(page)
-
-
-def test_an_altered_row_is_found(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
-) -> None:
-    _, _, receipt = prepared
-    sql("UPDATE prepare_artifactrevision SET content = '{}'")
-    page = open_receipt(person(scope), receipt)
-    assert "altered" in row_of(page)
-    assert "Not everything is fine." in page.text
-
-
-@pytest.mark.clause("R-207")
-def test_evidence_is_shown_of_readable_ones_only(person: MakeVisitor) -> None:
-    own, other = make_scope("own"), make_scope("other")
-    for scope in (own, other):
-        evidence = source(scope, f"src-{scope.scope_id}")
-        write(
-            scope,
-            "atomic-memory",
-            {"kind": "fact", "text": "zebra"},
-            artifact_id="m1",
-            lineage=Lineage(
-                sources=(
-                    SourceRef(source_type="content", source_id=evidence.source_id),
-                )
-            ),
-        )
-    items = [historical_item("atomic-memory", name, "m1") for name in ("own", "other")]
-    page = open_receipt(person(own), receipt_of(selected=items))
-    assert page_url("source", scope="own", type="content", id="src-own") in page.links
-    assert "src-other" not in page.html
-    assert "denied" in row_of(page, "2")
-
-
-@pytest.mark.clause("R-213")
-def test_administering_is_not_reading(
-    person: MakeVisitor, scope: Scope, prepared: tuple[ArtifactRevision, bytes, Wire]
-) -> None:
-    _, _, receipt = prepared
-    page = open_receipt(person(scope, role=Grant.Role.ADMIN), receipt)
-    assert "denied" in row_of(page)
-
-
-def test_entries_of_collections_have_no_receipt(
-    person: MakeVisitor, scope: Scope
-) -> None:
-    collect(scope, [("e1", "v1", "zebra")])
-    item = historical_item("memory", "s", "memory")
-    page = open_receipt(person(scope), receipt_of(selected=[item]))
-    assert page.status == 422
 
 
 # Costs, and what is left behind.
