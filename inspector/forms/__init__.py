@@ -1,0 +1,1 @@
+"""What a person may type, checked before a service is asked."""
