@@ -1,1 +1,1 @@
-"""What a person may type, checked before a service is asked."""
+"""What people type or upload, checked. Nothing of it is stored."""

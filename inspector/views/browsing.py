@@ -12,7 +12,7 @@ from inspector.forms.browsing import (
     ScopesFilter,
     SearchForm,
 )
-from inspector.links import next_url
+from inspector.links import next_url, page_url
 from inspector.presenting import browsing as lines
 from inspector.presenting import graph
 from inspector.presenting.revisions import read_content
@@ -50,6 +50,7 @@ class ScopesView(InspectorView):
             listing=listing,
             is_first=after is None,
             next_url=next_url("scopes", cards.last, beginning=beginning or None),
+            first_url=page_url("scopes", beginning=beginning or None),
             drawing=graph.draw_scopes(names, listing.references) if is_whole else None,
             reading=graph.reading_lists(names, listing.references),
         )
@@ -118,6 +119,7 @@ class ArtifactsView(OfScopeView):
                 scope=scope.scope_id,
                 **chosen,
             ),
+            first_url=page_url("artifacts", scope=scope.scope_id, **chosen),
         )
 
 
@@ -134,6 +136,7 @@ class SourcesView(OfScopeView):
             rows=lines.source_lines(sources.rows),
             is_first=after is None,
             next_url=next_url("sources", sources.last, scope=scope.scope_id),
+            first_url=page_url("sources", scope=scope.scope_id),
         )
 
 
@@ -198,6 +201,7 @@ class CandidatesView(OfScopeView):
             next_url=next_url(
                 "candidates", cursor, scope=scope.scope_id, status=status
             ),
+            first_url=page_url("candidates", scope=scope.scope_id, status=status),
         )
 
 
