@@ -12,7 +12,14 @@ from django.db.models import Case, Count, F, Q, QuerySet, When
 from django.db.models.functions import Length, Substr
 
 from prepare.errors import CandidateNotFound
-from prepare.models import Artifact, ArtifactRevision, Candidate, Scope, Source
+from prepare.models import (
+    Artifact,
+    ArtifactRevision,
+    Candidate,
+    Scope,
+    Source,
+    SourceEvidence,
+)
 from prepare.search.vendors import read_snapshot
 from prepare.services import memories
 from prepare.services.candidates import list_candidates, read_candidate, read_lineage
@@ -108,24 +115,28 @@ def list_sources(
     rows = Source.objects.filter(scope=scope)
     if before is not None:
         rows = rows.filter(position__lt=before)
-    found = list(
-        rows.order_by("-position")
-        .annotate(
-            start=Substr("content", 1, _SOURCE_START),
-            chars=Length("content"),
-            citations=Count("cited_by"),
-        )
-        .values("start", "chars", "citations", "position", "created_at")
-        .annotate(type=F("source_type"), name=F("source_id"))[: size + 1]
+    shown = rows.order_by("-position").annotate(
+        start=Substr("content", 1, _SOURCE_START), chars=Length("content")
     )
-    shown = tuple(
+    with read_snapshot():
+        found = list(shown.defer("content", "metadata")[: size + 1])
+        counted = dict(
+            SourceEvidence.objects.filter(source__in=[row.pk for row in found])
+            .values_list("source")
+            .annotate(Count("revision", distinct=True))
+        )
+    lines = tuple(
         SourceRow(
-            source=SourceRef(source_type=row.pop("type"), source_id=row.pop("name")),
-            **row,
+            source=SourceRef(source_type=row.source_type, source_id=row.source_id),
+            position=row.position,
+            created_at=row.created_at,
+            start=row.start,
+            chars=row.chars,
+            citations=counted.get(row.pk, 0),
         )
         for row in found[:size]
     )
-    return Slice(rows=shown, last=shown[-1].position if len(found) > size else None)
+    return Slice(rows=lines, last=lines[-1].position if len(found) > size else None)
 
 
 def list_proposals(

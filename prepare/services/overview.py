@@ -139,54 +139,60 @@ def read_scope(*, principal: Principal, scope_id: str) -> ScopeOverview:
             scope_id=scope_id, principal=principal, action=Action.READ
         )
         readable = access.scopes_with(principal, Action.READ)
-        targets = [
-            row.target
-            for row in ContextReference.objects.filter(scope=scope)
-            .select_related("target")
-            .order_by("position")
-        ]
+        targets = _targets(scope)
         allowed = access.allowed_scopes(
             principal, Action.READ, {target.pk for target in targets} | {scope.pk}
         )
         reads = [target for target in targets if target.pk in allowed]
         readers = _first(readable.filter(context_references__target=scope))
-        children = _first(readable.filter(parent=scope))
-        parent = readable.filter(children=scope).first()
-        families = _families(scope)
-        sources = Source.objects.filter(scope=scope).aggregate(
-            count=Count("pk"), newest=Max("created_at")
-        )
-        candidates = Candidate.objects.filter(scope=scope).aggregate(
-            count=Count("pk"),
-            pending=Count("pk", filter=Q(status=Candidate.Status.PENDING)),
-            created=Max("created_at"),
-            decided=Max("decided_at"),
-        )
         neighbours = {row.pk: row for row in (scope, *reads, *readers[:NEIGHBOURS])}
-        references = _references_among(neighbours.values())
-    return ScopeOverview(
-        scope_id=scope.scope_id,
-        title=scope.title,
-        summary=scope.summary,
-        created_at=scope.created_at,
-        external=_external(scope.external_references),
-        parent=None if parent is None else _name(parent),
-        children=_slice(children),
-        reads=tuple(_name(row) for row in reads),
-        hides_reference=len(reads) < len(targets),
-        read_by=_slice(readers),
-        references=references,
-        families=families,
-        sources=sources["count"],
-        pending=candidates["pending"],
-        decided=candidates["count"] - candidates["pending"],
-        newest=_newest(
+        parent = readable.filter(children=scope).first()
+        return ScopeOverview(
+            scope_id=scope.scope_id,
+            title=scope.title,
+            summary=scope.summary,
+            created_at=scope.created_at,
+            external=_external(scope.external_references),
+            parent=None if parent is None else _name(parent),
+            children=_slice(_first(readable.filter(parent=scope))),
+            reads=tuple(_name(row) for row in reads),
+            hides_reference=len(reads) < len(targets),
+            read_by=_slice(readers),
+            references=_references_among(neighbours.values()),
+            **_holdings(scope),
+        )
+
+
+def _targets(scope: Scope) -> list[Scope]:
+    """What the Scope reads, in configured order, readable to the asker or not."""
+    rows = ContextReference.objects.filter(scope=scope).order_by("position")
+    return [row.target for row in rows.select_related("target")]
+
+
+def _holdings(scope: Scope) -> dict[str, Any]:
+    """What is stored in the Scope, in numbers; four statements."""
+    families = _families(scope)
+    sources = Source.objects.filter(scope=scope).aggregate(
+        count=Count("pk"), newest=Max("created_at")
+    )
+    candidates = Candidate.objects.filter(scope=scope).aggregate(
+        count=Count("pk"),
+        pending=Count("pk", filter=Q(status=Candidate.Status.PENDING)),
+        created=Max("created_at"),
+        decided=Max("decided_at"),
+    )
+    return {
+        "families": families,
+        "sources": sources["count"],
+        "pending": candidates["pending"],
+        "decided": candidates["count"] - candidates["pending"],
+        "newest": _newest(
             *(family.newest for family in families),
             sources["newest"],
             candidates["created"],
             candidates["decided"],
         ),
-    )
+    }
 
 
 def _first(rows: QuerySet[Scope]) -> list[Scope]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -56,6 +57,42 @@ def _shown(page: Page) -> str:
     )
 
 
+def write_families(scope: Scope, text: str, lineage: Lineage) -> list[Any]:
+    """One revision of every family but collections."""
+    line = " ".join(text.split())
+    by_hostile = Authorship(now=NOW, author=line[:128], reason=line)
+    return [
+        create_artifact(
+            scope=scope,
+            family=family,
+            content=content,
+            authorship=by_hostile,
+            artifact_id=artifact_id,
+            lineage=lineage,
+        )
+        for family, artifact_id, content in (
+            ("atomic-memory", ID, {"kind": line[:128], "text": text}),
+            ("experience", ID, dict.fromkeys(experience(""), text)),
+            (
+                "topic-memory",
+                ID,
+                dict.fromkeys(("title", "summary", "detail"), text),
+            ),
+            ("profile", "profile", {"content": text}),
+            (
+                "prompt",
+                "memory.extract",
+                {
+                    "schema_version": "powercontext.prompt.v1",
+                    "mode": "custom",
+                    "instructions": text,
+                    "demonstrations": [{"input": text, "expected_output": {line: 1}}],
+                },
+            ),
+        )
+    ]
+
+
 def make_hostile(text: str) -> list[str]:
     """Everything that is stored, full of `text`; the addresses of all pages."""
     line = " ".join(text.split())
@@ -86,36 +123,7 @@ def make_hostile(text: str) -> list[str]:
     lineage = Lineage(
         sources=(SourceRef(source_type=stored.source_type, source_id=stored.source_id),)
     )
-    rows = [
-        create_artifact(
-            scope=scope,
-            family=family,
-            content=content,
-            authorship=by_hostile,
-            artifact_id=artifact_id,
-            lineage=lineage,
-        )
-        for family, artifact_id, content in (
-            ("atomic-memory", ID, {"kind": line[:128], "text": text}),
-            ("experience", ID, dict.fromkeys(experience(""), text)),
-            (
-                "topic-memory",
-                ID,
-                dict.fromkeys(("title", "summary", "detail"), text),
-            ),
-            ("profile", "profile", {"content": text}),
-            (
-                "prompt",
-                "memory.extract",
-                {
-                    "schema_version": "powercontext.prompt.v1",
-                    "mode": "custom",
-                    "instructions": text,
-                    "demonstrations": [{"input": text, "expected_output": {line: 1}}],
-                },
-            ),
-        )
-    ]
+    rows = write_families(scope, text, lineage)
     collection = collect(scope, [(ID, ID, text)], artifact_id=ID)
     proposed = propose(
         scope=scope,
