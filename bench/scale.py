@@ -8,6 +8,7 @@ statement. The databases are made for it and dropped.
 
 import argparse
 import random
+import re
 import statistics
 import sys
 import time
@@ -166,14 +167,21 @@ def explain(scope_id: str, query: str) -> list[str]:
         preparing.prepare(scope_id, query)
     sql, parameters = next(filter(preparing.is_ranking, statements))
     verb = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
-    lines = []
     with connection.cursor() as cursor:
         cursor.execute(f"{verb} {sql}", parameters)
-        for row in cursor.fetchall():
-            if str(row[0]).startswith("Outputs & filters"):
-                break  # of OceanBase the operators are enough
-            lines.append(" ".join(str(part) for part in row if part is not None))
-    return lines
+        rows = cursor.fetchall()
+    lines = [" ".join(str(part) for part in row if part is not None) for row in rows]
+    if "Outputs & filters:" not in lines:
+        return lines
+    # Of OceanBase the operators are enough, and the ranges that are read.
+    end = lines.index("Outputs & filters:")
+    details = "".join(line.strip() for line in lines[end:])
+    ranges = set(re.findall(r"(\d+),(-?\d+),MIN ; \1,\2,MAX", details))
+    pools = {pool for pool, _ in ranges}
+    return [
+        *lines[:end],
+        f"{len(ranges)} ranges of (pool, term), of {len(pools)} pool",
+    ]
 
 
 def compact() -> None:
@@ -265,11 +273,11 @@ def report(name: str, databases: Sequence[Database], rounds: Sequence[Round]) ->
         wall = percentiles([item.cost.wall for item in round_.prepared])
         cpu = percentiles([item.cost.cpu for item in round_.prepared])
         statements = sorted({item.statements for item in round_.prepared})
-        line = f"{one.name}, {name}: wall {wall} ms, client CPU {cpu} ms"
+        line = f"{one.name}, {name}: p50 / p95 wall {wall} ms, client CPU {cpu} ms"
         if one.server.pid is not None:
             each = round_.server_cpu * 1000 / len(round_.prepared)
-            line += f", server CPU {each:.1f} ms"
-        print(f"{line} (p50 / p95; mean), statements {statements}", flush=True)
+            line += f", server CPU {each:.1f} ms on average"
+        print(f"{line}, statements {statements}", flush=True)
     first = [item.found for item in rounds[0].prepared]
     for one, round_ in zip(databases[1:], rounds[1:], strict=True):
         same = [item.found for item in round_.prepared] == first
