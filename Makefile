@@ -5,7 +5,7 @@ MANAGE := $(PY) manage.py
 PORT ?= 8000
 
 .PHONY: help setup setup-test run check test acceptance bench bench-recall
-.PHONY: bench-receipts bench-scale test-oceanbase openapi
+.PHONY: bench-receipts bench-scale bench-oceanbase openapi
 .PHONY: test-oceanbase api-generate contract-test docs-test messages
 
 help: ## Print the targets
@@ -44,14 +44,20 @@ test-oceanbase: setup-test ## Run the database tests and the fault tests on an O
 acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, tests, state
 	.venv/bin/python -m pytest -n auto --acceptance=docs/acceptance.md
 
-bench-recall: setup-test ## Recall on the labelled sets in POWERCONTEXT_RECALL_DATA
-	.venv/bin/python bench/recall.py
+bench-recall: setup-test ## Recall on the sets in POWERCONTEXT_RECALL_DATA; DATABASE_URL's server must answer alike
+	$(PY) bench/recall.py
 
 bench-receipts: setup-test ## Size of receipts, and what the flag costs per request
 	.venv/bin/python bench/receipts.py
 
-bench-scale: setup-test ## Load and prepare at size, on whatever DATABASE_URL says
-	.venv/bin/python bench/scale.py
+DOCUMENTS ?= 10000
+SCOPES ?= 1
+
+bench-scale: setup-test ## Load and prepare at size, SQLite beside DATABASE_URL's server (DOCUMENTS=, SCOPES=)
+	$(PY) bench/scale.py --documents $(DOCUMENTS) --scopes $(SCOPES)
+
+bench-oceanbase: setup-test ## bench-recall and bench-scale with an OceanBase engine that is started for them
+	$(PY) -m tests.engine $(MAKE) bench-recall bench-scale
 
 bench: bench-receipts bench-recall ## Every benchmark
 

@@ -12,6 +12,7 @@ from django.db import connection
 
 from prepare import limits
 from prepare.models import SearchPool, Term
+from prepare.search import vendors
 from prepare.search.analysis import han_share, query_terms, term_key
 from prepare.search.ranking import (
     Gate,
@@ -206,8 +207,10 @@ class _RankingQuery:
         """Sum the postings of the driving terms.
 
         `newest` bounds a single term that is over the cap by itself: its newest
-        documents stand for it.
+        documents stand for it, read in the order of its postings.
         """
+        if newest is None:
+            terms = vendors.pad_terms(terms)
         case, case_parameters = self._idf_case(terms)
         bound = "" if newest is None else " ORDER BY document_id DESC LIMIT %s"
         bound_parameters = [] if newest is None else [newest]
@@ -237,6 +240,7 @@ class _RankingQuery:
             "SELECT score FROM driven ORDER BY score DESC LIMIT 1 OFFSET %s), 0)",
             [_COARSE_DEPTH - 1],
         )
+        terms = vendors.pad_terms(terms)
         case, case_parameters = self._idf_case(terms)
         # CROSS JOIN fixes the order on SQLite: documents first, then their postings.
         self._add(

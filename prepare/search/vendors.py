@@ -54,6 +54,21 @@ def _batches(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         yield rows[start : start + _ROWS_PER_STATEMENT]
 
 
+_FEWEST_TERMS = 8
+
+
+def pad_terms(terms: Sequence[int]) -> Sequence[int]:
+    """The same terms in a list of 8, 16, 32..., on OceanBase only.
+
+    It compiles a statement for each length of a list, 20 to 60 ms, and keeps the plan.
+    A repeated term changes no answer: IN and CASE know it already.
+    """
+    if not getattr(connection, "oceanbase_version", None):
+        return terms
+    length = max(_FEWEST_TERMS, 1 << (len(terms) - 1).bit_length())
+    return [*terms, *[terms[-1]] * (length - len(terms))]
+
+
 # Lock wait timeout, deadlock, and a key that was free when it was looked for; the
 # engine has rolled back, or must be told to.
 _LOST = frozenset({1205, 1213, 1062})
