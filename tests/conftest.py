@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 from tests.acceptance import AcceptancePlugin, note_clauses
 from tests.api import Api
 from tests.databases import ENGINES, skip_sqlite_only, uses_database
+from tests.engines.engine import MissingError
+from tests.engines.oceanbase import OceanBase, is_required
 
 settings.register_profile(
     "default",
@@ -54,6 +56,17 @@ def expected_engine(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("django_db_setup")
         with request.getfixturevalue("django_db_blocker").unblock():
             assert connection.display_name == ENGINES[expected]
+
+
+@pytest.fixture(scope="session")
+def oceanbase_is_here() -> None:
+    """Skips where an OceanBase engine cannot be started, or fails if it has to be."""
+    try:
+        OceanBase.require()
+    except MissingError as reason:
+        if is_required():
+            raise
+        pytest.skip(str(reason))
 
 
 @pytest.fixture

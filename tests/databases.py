@@ -4,7 +4,7 @@ import pytest
 from django.conf import settings
 
 # What `--database-tests-on` takes, and how Django's connection then names itself.
-ENGINES = {"oceanbase": "OceanBase", "sqlite": "SQLite"}
+ENGINES = {"oceanbase": "OceanBase", "mariadb": "MariaDB", "sqlite": "SQLite"}
 
 _FIXTURES = {"db", "transactional_db", "django_db_reset_sequences"}
 
