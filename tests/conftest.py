@@ -10,7 +10,12 @@ from hypothesis import HealthCheck, settings
 
 from tests.acceptance import AcceptancePlugin, note_clauses
 from tests.api import Api
-from tests.databases import ENGINES, skip_sqlite_only, uses_database
+from tests.databases import (  # noqa: F401  # a fixture is used by its name
+    ENGINES,
+    new_installation,
+    skip_other_engines,
+    uses_database,
+)
 from tests.engines.engine import MissingError
 from tests.engines.oceanbase import OceanBase, is_required
 
@@ -46,7 +51,7 @@ def pytest_collection_modifyitems(
         left_out = [item for item in items if not uses_database(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if uses_database(item)]
-    skip_sqlite_only(items)
+    skip_other_engines(items)
 
 
 @pytest.fixture(scope="session", autouse=True)
