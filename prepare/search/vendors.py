@@ -112,11 +112,22 @@ def read_snapshot() -> Iterator[None]:
         sqlite.transaction_mode = mode
 
 
+def locate_database() -> str:
+    """Which database is configured, without password; asks nothing of it."""
+    configured = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return str(configured["NAME"])
+    port = configured["PORT"] or 3306
+    return f"{configured['NAME']} at {configured['HOST'] or 'localhost'}:{port}"
+
+
 def describe_storage() -> dict[str, str]:
     """What of the connection decides how it compares, waits and keeps."""
     if connection.vendor == "sqlite":
         return {"journal_mode": _ask("PRAGMA journal_mode")}
     return {
+        # OceanBase names here the MySQL whose protocol it speaks, and its edition.
+        "server": _ask("SELECT @@version"),
         "collation": _ask("SELECT @@collation_database"),
         # MySQL 8 has only the new name, MariaDB 10 only the old one.
         "isolation": _ask(f"SELECT @@session.{_isolation_variable()}"),

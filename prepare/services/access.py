@@ -105,8 +105,11 @@ def create_token(
 
 
 def revoke_token(*, name: str, now: datetime) -> None:
-    if not Token.objects.filter(name=name, revoked_at=None).update(revoked_at=now):
+    active = Token.objects.filter(name=name, revoked_at=None)
+    # Compared once more: a database that pads would find `a` for `a `.
+    if name not in active.values_list("name", flat=True):
         raise NotFound(f"No active token is named {name!r}.")
+    active.update(revoked_at=now)
 
 
 def allowed_scopes(
