@@ -195,6 +195,7 @@ MIDDLEWARE = [
     "prepare.middleware.PathPrefixMiddleware",
     "prepare.metrics.MetricsMiddleware",
     "inspector.middleware.HeadersMiddleware",
+    "prepare.middleware.AdminHeadersMiddleware",
     "prepare.middleware.HostMiddleware",
     "prepare.middleware.LoopbackMiddleware",
     "prepare.middleware.PathSegmentMiddleware",
