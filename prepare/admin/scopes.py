@@ -11,7 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from prepare.admin.base import ContextAdmin, Tool
+from prepare.admin.base import Tool
 from prepare.admin.display import (
     admin_url,
     inspector_url,
@@ -21,6 +21,7 @@ from prepare.admin.display import (
     show_text,
 )
 from prepare.admin.forms import AddScopeForm, ChangeScopeForm, ScopeForm
+from prepare.admin.transfer import TransferAdmin
 from prepare.models import (
     Artifact,
     Candidate,
@@ -54,7 +55,7 @@ def is_used(scope: Scope) -> bool:
 
 
 @admin.register(Scope)
-class ScopeAdmin(ContextAdmin):
+class ScopeAdmin(TransferAdmin):
     list_display = [
         "shown_id",
         "shown_title",
