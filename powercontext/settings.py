@@ -174,8 +174,8 @@ METRICS_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
 
 # Bodies larger than this are 413 before they are parsed (J-5).
 MAX_BODY_BYTES = _positive_integer("MAX_BODY_BYTES", 4 * 1024 * 1024)
-DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
-FILE_UPLOAD_HANDLERS = ["prepare.uploads.MemoryUploadHandler"]
+DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+FILE_UPLOAD_HANDLERS = ["inspector.uploads.BoundedMemoryHandler"]
 
 INSTALLED_APPS = [
     "django.contrib.admin",

@@ -34,6 +34,14 @@ class ArtifactRef:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRef:
+    """One Source inside a Scope."""
+
+    source_type: str
+    source_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
     """One exact citation: a Scope-qualified revision, and for a Memory collection the
     entry and entry version as well (H-1). Equality is the dedup rule (A-098, A-099)."""

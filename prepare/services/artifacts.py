@@ -30,14 +30,9 @@ from prepare.services import contents
 from prepare.services.identifiers import check_visible_ascii, new_identifier
 from prepare.services.writing import write_transaction
 from prepare.values import ArtifactRef
+from prepare.values import SourceRef as SourceRef
 
 Lifecycle = Artifact.Lifecycle
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRef:
-    source_type: str
-    source_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

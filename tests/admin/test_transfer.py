@@ -167,13 +167,13 @@ def test_no_file_is_said_so(admin: Browser, content: bytes | None) -> None:
 def test_a_file_that_is_too_large(admin: Browser, settings, tmp_path: Path) -> None:
     settings.MAX_BODY_BYTES = 100_000
     settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "nowhere"  # the disk is never used
-    assert upload(admin, scope_line("fits").encode().ljust(100_000)).status == 200
+    assert upload(admin, scope_line("fits").encode().ljust(99_000)).status == 200
     before = Scope.objects.count()
 
     page = upload(admin, scope_line("large").encode().ljust(100_001))
 
     assert page.status == 413
-    assert "larger than 100,000 bytes" in page.context["problems"][0]
+    assert "more than 100,000 bytes" in page.context["problems"][0]
     assert "load_context" in page.context["problems"][0]
     assert Scope.objects.count() == before
 
