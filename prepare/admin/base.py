@@ -108,6 +108,10 @@ class ContextAdmin(ModelAdmin):
             return None
         return super().response_action(request, *args, **kwargs)
 
+    def heading(self, row: Any) -> str:
+        """What a detail page is about."""
+        return show_text(str(row))
+
     def tools(self, request: HttpRequest, row: Any) -> Sequence[Tool]:
         """Buttons of the detail page."""
         return ()
@@ -123,7 +127,7 @@ class ContextAdmin(ModelAdmin):
         context = dict(extra_context or {})
         if row is not None:
             context["tools"] = self.tools(request, row)
-            context["subtitle"] = show_text(str(row))
+            context["subtitle"] = self.heading(row)
         return super().change_view(request, object_id, form_url, context)
 
     def form_page(

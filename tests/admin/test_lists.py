@@ -136,8 +136,9 @@ def test_filters(admin: Browser) -> None:
     assert found(admin, family="memory") == {"memory"}
     assert found(admin, family="atomic-memory") == {"kept", "gone"}
     assert found(admin, family="nothing") == set()
-    assert found(admin, lifecycle__exact="deprecated") == {"gone"}
-    assert kept.artifact_id in found(admin, lifecycle__exact="active")
+    assert found(admin, state="forgotten") == {"gone"}
+    assert found(admin, state="merged") == found(admin, state="retired") == set()
+    assert kept.artifact_id in found(admin, state="active")
 
 
 def test_scopes_are_completed_by_their_beginning(admin: Browser) -> None:
