@@ -66,24 +66,30 @@ class SearchPlan:
 
     def rank(self, key: PoolKey) -> tuple[Hit, ...]:
         """Admitted hits of one pool, best first, ties by artifact id, then entry id."""
-        return tuple(hit for hit, is_in in self.judge(key) if is_in)
+        return self.admitted(self.find(key))
 
-    def judge(self, key: PoolKey) -> list[tuple[Hit, bool]]:
-        """Every ranked hit of one pool, and whether it is admitted."""
+    def find(self, key: PoolKey) -> list[Hit]:
+        """`rank` before admission, down to the depth of the search."""
+        weighting = self.weighting(key)
+        if weighting is None:
+            return []
+        return _rank(self.pools[key].pk, weighting, self.postings_cap, self.depth)
+
+    def weighting(self, key: PoolKey) -> Weighting | None:
+        """The weights of the query in one pool; None if nothing can be searched."""
         row = self.pools.get(key)
         if row is None or not self.terms:
-            return []
-        weighting = weigh(
-            _statistics(row), self.frequencies.get(row.pk, {}), self.terms
-        )
-        hits = _rank(row.pk, weighting, self.postings_cap, self.depth)
+            return None
+        return weigh(_statistics(row), self.frequencies.get(row.pk, {}), self.terms)
+
+    def admitted(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         admitted = admit(
             [hit.mass for hit in hits],
             self.han_share,
             self.gate,
             term_count=len(self.terms),
         )
-        return list(zip(hits, admitted, strict=True))
+        return tuple(hit for hit, is_in in zip(hits, admitted, strict=True) if is_in)
 
 
 def plan_search(
