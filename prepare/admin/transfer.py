@@ -137,7 +137,7 @@ class TransferAdmin(ContextAdmin):
             form.add_error("file", describe(error))
             return False
         name = show_text(str(file.name))
-        text = f"{name}: {counts.new} new, {counts.present} already there."
+        text = f"Imported {name}: {counts.new} new, {counts.present} already there."
         self.message_user(request, text, messages.SUCCESS)
         return True
 

@@ -73,7 +73,7 @@ def revisions() -> set[tuple[Any, ...]]:
 
 def test_a_round_trip_gives_the_same_revisions(admin: Browser) -> None:
     page = upload(admin, DEMO.read_bytes(), "demo.jsonl")
-    assert page.messages == ["demo.jsonl: 297 new, 0 already there."]
+    assert page.messages == ["Imported demo.jsonl: 297 new, 0 already there."]
     assert page.url == page_url("scope_changelist")
     handbook = Scope.objects.get(scope_id="org:handbook")
     admin.act("artifact", "forget", Artifact.objects.filter(scope=handbook)[0])
@@ -118,7 +118,7 @@ def test_an_import_twice_changes_nothing(admin: Browser) -> None:
 
     page = upload(admin, file)
 
-    assert page.messages[0].startswith("context.jsonl: 0 new, ")
+    assert page.messages[0].startswith("Imported context.jsonl: 0 new, ")
     assert revisions() == before
 
 
