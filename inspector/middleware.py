@@ -28,5 +28,7 @@ class HeadersMiddleware:
         if is_inspector(request):
             response["Cache-Control"] = "no-store"
             response["Content-Security-Policy"] = POLICY
-            response["Referrer-Policy"] = "no-referrer"
+            # With `no-referrer` a browser sends `Origin: null`, and no form would pass
+            # the CSRF check. To another host still nothing is sent.
+            response["Referrer-Policy"] = "same-origin"
         return response
