@@ -144,11 +144,21 @@ class Omission:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
+    """One candidate of a bounded list that was not delivered. Names stay here: an
+    omission, and so a receipt, only counts them."""
+
+    identity: Identity
+    reason: Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Build:
     """The packed and rendered result.
 
     `origins` (and `code_origins`) are the exact identities in output order (A-109);
     `selected` says the same with sizes, and a receipt holds one against the other.
+    `dropped` are the candidates that `omissions` count.
     """
 
     content: str | None
@@ -156,6 +166,7 @@ class Build:
     code_origins: tuple[CodeIdentity, ...] = ()
     selected: tuple[SelectedItem, ...] = ()
     omissions: tuple[Omission, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
     content_bytes: int = field(init=False)
 
     def __post_init__(self) -> None:

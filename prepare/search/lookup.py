@@ -66,9 +66,13 @@ class SearchPlan:
 
     def rank(self, key: PoolKey) -> tuple[Hit, ...]:
         """Admitted hits of one pool, best first, ties by artifact id, then entry id."""
+        return tuple(hit for hit, is_in in self.judge(key) if is_in)
+
+    def judge(self, key: PoolKey) -> list[tuple[Hit, bool]]:
+        """Every ranked hit of one pool, and whether it is admitted."""
         row = self.pools.get(key)
         if row is None or not self.terms:
-            return ()
+            return []
         weighting = weigh(
             _statistics(row), self.frequencies.get(row.pk, {}), self.terms
         )
@@ -79,7 +83,7 @@ class SearchPlan:
             self.gate,
             term_count=len(self.terms),
         )
-        return tuple(hit for hit, is_in in zip(hits, admitted, strict=True) if is_in)
+        return list(zip(hits, admitted, strict=True))
 
 
 def plan_search(

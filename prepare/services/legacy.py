@@ -11,7 +11,7 @@ from typing import Any
 from prepare import limits
 from prepare.errors import InvariantViolated
 from prepare.services.merging import (
-    OmissionCounter,
+    Omissions,
     check_pools,
     cut,
     drop_blank,
@@ -47,7 +47,7 @@ class _Envelope:
     items: list[str] = field(default_factory=list)
     origins: list[Identity] = field(default_factory=list)
     selected: list[SelectedItem] = field(default_factory=list)
-    omissions: OmissionCounter = field(default_factory=OmissionCounter)
+    omissions: Omissions = field(default_factory=Omissions)
 
 
 def pack_legacy(pools: Pools, *, current_scope_id: str, max_bytes: int) -> Build:
@@ -56,28 +56,30 @@ def pack_legacy(pools: Pools, *, current_scope_id: str, max_bytes: int) -> Build
     queue = _rotate(pools, envelope.omissions)
     for index, (family, candidate) in enumerate(queue):
         if len(envelope.items) == limits.LEGACY_ENTRIES:
-            for left_family, _ in queue[index:]:
-                envelope.omissions.add(left_family, "entry_limit")
+            for left_family, left in queue[index:]:
+                envelope.omissions.drop(left_family, "entry_limit", left)
             break
         _pack_item(envelope, family, candidate)
     omissions = envelope.omissions.as_omissions()
+    dropped = envelope.omissions.dropped
     if not envelope.items:
-        return Build(content=None, omissions=omissions)
+        return Build(content=None, omissions=omissions, dropped=dropped)
     build = Build(
         content=_BEFORE + _OPEN + ",".join(envelope.items) + _CLOSE + _AFTER,
         origins=tuple(envelope.origins),
         selected=tuple(envelope.selected),
         omissions=omissions,
+        dropped=dropped,
     )
     if build.content_bytes != envelope.size or build.content_bytes > max_bytes:
         raise InvariantViolated("output-budget")
     return build
 
 
-def _rotate(pools: Pools, omissions: OmissionCounter) -> list[tuple[str, Candidate]]:
+def _rotate(pools: Pools, omissions: Omissions) -> list[tuple[str, Candidate]]:
     """Memory, Topic Memory, Experience, one each per turn (H-5)."""
     lists = {
-        family: _bounded(family, pools.get(family, ()), omissions)
+        family: bounded_candidates(family, pools.get(family, ()), omissions)
         for family in limits.LEGACY_FAMILIES
     }
     turns = max(len(candidates) for candidates in lists.values())
@@ -89,8 +91,8 @@ def _rotate(pools: Pools, omissions: OmissionCounter) -> list[tuple[str, Candida
     ]
 
 
-def _bounded(
-    family: str, pools: tuple[ScopePool, ...], omissions: OmissionCounter
+def bounded_candidates(
+    family: str, pools: tuple[ScopePool, ...], omissions: Omissions
 ) -> list[Candidate]:
     """The pool is cut as in the text form, but blank memories and repetitions go per
     Scope, before the Scopes take turns for the output (G.5, G.6)."""
@@ -98,7 +100,7 @@ def _bounded(
     merged = list(interleave(pool.candidates for pool in pools))
     pooled = cut(merged, limits.POOL_CAPS[family], family, omissions)
     if not pooled:
-        omissions.add(family, "not_retrieved")
+        omissions.note_empty(family)
     if family == limits.MEMORY:
         pooled = drop_blank(pooled, family, omissions)
     pooled = drop_repeated(pooled, family, omissions)
@@ -131,7 +133,7 @@ def _pack_item(envelope: _Envelope, family: str, candidate: Candidate) -> None:
         if shortened is None:
             too_short = len(text.encode()) < limits.TRUNCATED_BODY_BYTES
             reason: Reason = "below_min_bytes" if too_short else "no_fitting_truncation"
-            envelope.omissions.add(family, reason)
+            envelope.omissions.drop(family, reason, candidate)
             return
         item = write(shortened, truncated=True)
     size = len(item.encode())

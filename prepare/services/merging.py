@@ -9,18 +9,35 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from prepare import limits
 from prepare.errors import InvariantViolated
-from prepare.values import Candidate, Omission, Reason, ScopePool, TopicCandidate
+from prepare.values import (
+    Candidate,
+    Dropped,
+    Omission,
+    Reason,
+    ScopePool,
+    TopicCandidate,
+)
 
 
-class OmissionCounter:
-    """Counts exclusion events by family and reason while lists are walked (A.11)."""
+class Omissions:
+    """Exclusion events while lists are walked (A.11): who was dropped, and by what."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, Reason]] = Counter()
+        self._dropped: list[Dropped] = []
 
-    def add(self, family: str, reason: Reason, count: int = 1) -> None:
-        if count > 0:
-            self._counts[family, reason] += count
+    def drop(self, family: str, reason: Reason, *candidates: Candidate) -> None:
+        for candidate in candidates:
+            self._counts[family, reason] += 1
+            self._dropped.append(Dropped(identity=candidate.identity, reason=reason))
+
+    def note_empty(self, family: str) -> None:
+        """One event without a candidate: the family's list is empty."""
+        self._counts[family, "not_retrieved"] += 1
+
+    @property
+    def dropped(self) -> tuple[Dropped, ...]:
+        return tuple(self._dropped)
 
     def as_omissions(self) -> tuple[Omission, ...]:
         return tuple(
@@ -50,16 +67,16 @@ def interleave(lists: Iterable[Sequence[Candidate]]) -> Iterator[Candidate]:
 
 
 def cut(
-    merged: list[Candidate], cap: int | None, family: str, omissions: OmissionCounter
+    merged: list[Candidate], cap: int | None, family: str, omissions: Omissions
 ) -> list[Candidate]:
     if cap is None:
         return merged
-    omissions.add(family, "family_limit", len(merged) - cap)
+    omissions.drop(family, "family_limit", *merged[cap:])
     return merged[:cap]
 
 
 def drop_blank(
-    candidates: Iterable[Candidate], family: str, omissions: OmissionCounter
+    candidates: Iterable[Candidate], family: str, omissions: Omissions
 ) -> list[Candidate]:
     """Remove candidates whose text is white space only (A-097).
 
@@ -70,18 +87,18 @@ def drop_blank(
         if isinstance(candidate, TopicCandidate) or candidate.body.strip():
             kept.append(candidate)
         else:
-            omissions.add(family, "blank")
+            omissions.drop(family, "blank", candidate)
     return kept
 
 
 def drop_repeated(
-    candidates: Iterable[Candidate], family: str, omissions: OmissionCounter
+    candidates: Iterable[Candidate], family: str, omissions: Omissions
 ) -> list[Candidate]:
     """Keep the first of each exact identity (A-098); equal bodies both stay (A-101)."""
     first = {}
     for candidate in candidates:
         if candidate.identity in first:
-            omissions.add(family, "duplicate")
+            omissions.drop(family, "duplicate", candidate)
         else:
             first[candidate.identity] = candidate
     return list(first.values())

@@ -11,7 +11,7 @@ from prepare import limits
 from prepare.errors import InvariantViolated
 from prepare.services import rendering
 from prepare.services.merging import (
-    OmissionCounter,
+    Omissions,
     check_pools,
     cut,
     drop_blank,
@@ -31,6 +31,7 @@ from prepare.values import (
     Candidate,
     Identity,
     Pools,
+    Reason,
     ScopePool,
     Section,
     SelectedItem,
@@ -50,7 +51,7 @@ class _Packing:
     blocks: list[str] = field(default_factory=list)
     origins: list[Identity] = field(default_factory=list)
     selected: list[SelectedItem] = field(default_factory=list)
-    omissions: OmissionCounter = field(default_factory=OmissionCounter)
+    omissions: Omissions = field(default_factory=Omissions)
 
     def append(self, block: str) -> None:
         self.blocks.append(block)
@@ -73,13 +74,15 @@ def pack(pools: Pools, *, assembly: Assembly, max_bytes: int) -> Build:
     for section in assembly.sections:
         _pack_section(packing, section, pools.get(section.family, ()))
     omissions = packing.omissions.as_omissions()
+    dropped = packing.omissions.dropped
     if not packing.selected:
-        return Build(content=None, omissions=omissions)
+        return Build(content=None, omissions=omissions, dropped=dropped)
     build = Build(
         content=rendering.document(packing.blocks),
         origins=tuple(packing.origins),
         selected=tuple(packing.selected),
         omissions=omissions,
+        dropped=dropped,
     )
     if build.content_bytes != packing.size or build.content_bytes > max_bytes:
         raise InvariantViolated("output-budget")
@@ -87,14 +90,14 @@ def pack(pools: Pools, *, assembly: Assembly, max_bytes: int) -> Build:
 
 
 def bounded_candidates(
-    family: str, pools: tuple[ScopePool, ...], omissions: OmissionCounter
+    family: str, pools: tuple[ScopePool, ...], omissions: Omissions
 ) -> list[Candidate]:
     """The family's candidates in recall-rank order (RFC 1489 steps 4-6)."""
     check_pools(family, pools)
     merged = list(interleave(pool.candidates for pool in pools))
     bounded = cut(merged, limits.POOL_CAPS.get(family), family, omissions)
     if not bounded:
-        omissions.add(family, "not_retrieved")
+        omissions.note_empty(family)
     return drop_repeated(drop_blank(bounded, family, omissions), family, omissions)
 
 
@@ -105,8 +108,8 @@ def _pack_section(
     included = 0
     for rank, candidate in enumerate(candidates, start=1):
         if included == section.limit:
-            left = len(candidates) - rank + 1
-            packing.omissions.add(section.family, "family_limit", left)
+            left = candidates[rank - 1 :]
+            packing.omissions.drop(section.family, "family_limit", *left)
             break
         included += _pack_entry(packing, section.family, included + 1, rank, candidate)
 
@@ -131,8 +134,9 @@ def _pack_entry(
         fixed += len(section) + _JOINT_BYTES
     # "yes" is one byte longer than "no"; _fit is told the room for an untruncated body.
     room = packing.max_bytes - packing.size - fixed
-    fitted = _fit(packing, family, rendering.body_text(candidate), room)
-    if fitted is None:
+    fitted = _fit(rendering.body_text(candidate), room)
+    if not isinstance(fitted, _Fitted):
+        packing.omissions.drop(family, fitted, candidate)
         return False
     if section is not None:
         packing.append(section)
@@ -151,8 +155,8 @@ def _pack_entry(
     return True
 
 
-def _fit(packing: _Packing, family: str, body: str, room: int) -> _Fitted | None:
-    """The whole body, its longest prefix, or nothing (contract A.4 budget steps 1-4).
+def _fit(body: str, room: int) -> _Fitted | Reason:
+    """The whole body, its longest prefix, or why neither (A.4 budget steps 1-4).
 
     `room` is what is left for the body block, prefixes included, after "Truncated: no".
     """
@@ -167,11 +171,9 @@ def _fit(packing: _Packing, family: str, body: str, room: int) -> _Fitted | None
         normalized, text_unit, output_budget=room - 1 - _PREFIX_BYTES
     )
     if prefix is None:
-        packing.omissions.add(family, "no_fitting_truncation")
-        return None
+        return "no_fitting_truncation"
     if prefix.body_bytes < limits.TRUNCATED_BODY_BYTES:
-        packing.omissions.add(family, "below_min_bytes")
-        return None
+        return "below_min_bytes"
     return _Fitted(shown=prefix.shown, truncated=True)
 
 

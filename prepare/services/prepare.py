@@ -44,22 +44,46 @@ def prepare_context(
     Raises `InvalidRequest` before any read (A-027), `ScopeNotFound` or `Forbidden`
     before recall, and what a failed search raised; never returns part of a result.
     """
+    stopwatch = Stopwatch(clock)
+    recalled = recall_for(
+        request, principal=principal, runtime=runtime, stopwatch=stopwatch
+    )
+    return assemble(request, recalled, stopwatch=stopwatch, new_id=new_id)
+
+
+def recall_for(
+    request: PrepareRequest,
+    *,
+    principal: Principal,
+    runtime: Runtime,
+    stopwatch: Stopwatch,
+) -> Recalled:
+    """First half: check, authorize, and find candidates in one snapshot."""
     check_request(request, runtime)
     families = request.families
-    stopwatch = Stopwatch(clock)
     with read_snapshot():
         scopes = readable_scopes(
             scope_id=request.scope_id,
             crosses_references=not limits.CROSSING_FAMILIES.isdisjoint(families),
             principal=principal,
         )
-        recalled = recall(
+        return recall(
             query=request.query,
             families=families,
             scopes=scopes,
             runtime=runtime,
             stopwatch=stopwatch,
         )
+
+
+def assemble(
+    request: PrepareRequest,
+    recalled: Recalled,
+    *,
+    stopwatch: Stopwatch,
+    new_id: NewId = uuid.uuid4,
+) -> Prepared:
+    """Second half: pack, render, and explain if asked to. Reads nothing."""
     packed, evidence = _build_timed(request, recalled, stopwatch), recalled.evidence
     if request.include_code:
         packed, evidence = _without_code(packed, evidence)

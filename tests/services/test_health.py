@@ -78,5 +78,5 @@ def test_wrong_counts_are_found(db, name) -> None:
 
 
 def test_unapplied_migrations_are_found(db) -> None:
-    execute("DELETE FROM django_migrations WHERE app = 'prepare' AND name LIKE '0003%'")
+    execute("DELETE FROM django_migrations WHERE app = 'prepare' AND name LIKE '0004%'")
     assert check_thoroughly().checks["migrations"] == "1 not applied: run migrate"

@@ -6,7 +6,7 @@ import pytest
 
 from prepare.errors import InvariantViolated
 from prepare.services.merging import (
-    OmissionCounter,
+    Omissions,
     check_pools,
     cut,
     drop_blank,
@@ -38,7 +38,7 @@ def names(candidates) -> list[str]:
 
 
 def bounded(family, *candidates) -> tuple[list[str], dict[tuple[str, str], int]]:
-    omissions = OmissionCounter()
+    omissions = Omissions()
     found = bounded_candidates(family, in_scopes(candidates), omissions)
     return names(found), as_counts(omissions.as_omissions())
 
@@ -110,7 +110,7 @@ def test_blank_bodies_take_no_rank(body: str) -> None:
 @pytest.mark.clause("A-097")
 @pytest.mark.parametrize("body", NOT_BLANK, ids=ascii)
 def test_invisible_text_is_not_blank(body: str) -> None:
-    counter = OmissionCounter()
+    counter = Omissions()
 
     assert drop_blank([memory("m1", body)], "memory", counter) == [memory("m1", body)]
     assert counter.as_omissions() == ()
@@ -119,7 +119,7 @@ def test_invisible_text_is_not_blank(body: str) -> None:
 def test_a_topic_is_never_blank() -> None:
     found = [topic("t1", title=" ", summary="\n")]
 
-    assert drop_blank(found, "topic-memory", OmissionCounter()) == found
+    assert drop_blank(found, "topic-memory", Omissions()) == found
 
 
 @pytest.mark.clause("A-098", "A-102")
@@ -176,7 +176,7 @@ def test_entries_of_one_collection_revision_all_stay() -> None:
 def test_near_misses_with_equal_bodies_both_stay(other: BodyCandidate) -> None:
     found = [memory("m1"), other]
 
-    assert drop_repeated(found, "memory", OmissionCounter()) == found
+    assert drop_repeated(found, "memory", Omissions()) == found
     assert len(pack_text(("memory", 8, found)).selected) == 2
 
 
@@ -211,23 +211,28 @@ def test_candidates_carry_nothing_to_compare() -> None:
     ("cap", "kept", "dropped"), [(None, 3, 0), (4, 3, 0), (3, 3, 0), (2, 2, 1)]
 )
 def test_cut(cap, kept, dropped) -> None:
-    counter = OmissionCounter()
+    counter = Omissions()
 
     assert len(cut(in_scope("s", "a", "b", "c"), cap, "memory", counter)) == kept
     assert sum(one.count for one in counter.as_omissions()) == dropped
 
 
 def test_omissions_are_grouped_and_sorted() -> None:
-    counter = OmissionCounter()
-    counter.add("memory", "duplicate")
-    counter.add("experience", "family_limit", 3)
-    counter.add("memory", "blank", 0)
-    counter.add("memory", "duplicate", 2)
+    counter = Omissions()
+    first, second, third = in_scope("s", "a", "b", "c")
+    counter.drop("memory", "duplicate", first)
+    counter.drop("experience", "family_limit", first, second, third)
+    counter.drop("memory", "blank")
+    counter.drop("memory", "duplicate", second, third)
 
     assert counter.as_omissions() == (
         Omission(family="experience", reason="family_limit", count=3),
         Omission(family="memory", reason="duplicate", count=3),
     )
+    assert [item.identity.artifact.artifact_id for item in counter.dropped] == [
+        *("a", "a", "b", "c"),
+        *("b", "c"),
+    ]
 
 
 def test_a_family_without_candidates_is_marked_once() -> None:

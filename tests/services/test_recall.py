@@ -11,7 +11,7 @@ from django.db import connection
 
 from prepare import limits
 from prepare.models import Scope
-from prepare.services.merging import OmissionCounter
+from prepare.services.merging import Omissions
 from prepare.services.packing import bounded_candidates
 from prepare.services.recall import Recalled, recall
 from prepare.services.runtime import Runtime
@@ -306,7 +306,7 @@ def store(scope: Scope, family: str, text: str) -> None:
 
 def merged(family, scopes) -> tuple[list[str], int]:
     """Last words of the family's bounded list, and how many its bound cut off."""
-    omissions = OmissionCounter()
+    omissions = Omissions()
     pools = recalled(scopes, family).pools[family]
     candidates = bounded_candidates(family, pools, omissions)
     counts = {item.reason: item.count for item in omissions.as_omissions()}
