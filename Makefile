@@ -6,7 +6,7 @@ PORT ?= 8000
 
 .PHONY: help setup setup-test run check test acceptance bench bench-recall
 .PHONY: bench-receipts bench-scale test-oceanbase openapi
-.PHONY: test-oceanbase api-generate contract-test docs-test messages
+.PHONY: test-oceanbase api-generate contract-test docs-test messages screenshots
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -34,7 +34,7 @@ check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drif
 	diff -u openapi/receipt.schema.json .venv/receipt.schema.json
 
 test: setup-test ## Run every test on SQLite
-	.venv/bin/python -X dev -m pytest -n auto
+	.venv/bin/python -X dev -m pytest -n auto --dist loadgroup
 
 test-oceanbase: setup-test ## Run the database tests and the fault tests on an OceanBase engine
 	.venv/bin/python -X dev -m pytest -m oceanbase
@@ -42,7 +42,11 @@ test-oceanbase: setup-test ## Run the database tests and the fault tests on an O
 		.venv/bin/python -X dev -m pytest -n auto --database-tests-on=oceanbase
 
 acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, tests, state
-	.venv/bin/python -m pytest -n auto --acceptance=docs/acceptance.md
+	.venv/bin/python -m pytest -n auto --dist loadgroup --acceptance=docs/acceptance.md
+
+screenshots: ## Take the pictures in docs/images of the Inspector on the demo
+	@tools/setup.sh screenshots
+	$(PY) -m tools.screenshots docs/images
 
 bench-recall: setup-test ## Recall on the labelled sets in POWERCONTEXT_RECALL_DATA
 	.venv/bin/python bench/recall.py
