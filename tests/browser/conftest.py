@@ -46,6 +46,7 @@ def site(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """Serves the hostile data to the persons of `installing`, who have signed in."""
     with Site(tmp_path_factory.mktemp("browser") / "data") as running:
         running.load(hostile.lines())
+        running.make_token()
         for person in (READER, OPERATOR):
             running.make_person(person)
             window = Visitor(browser, running, person=None)

@@ -1,27 +1,27 @@
 """Every page of the Inspector on the hostile data, and how a person comes to it."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from inspector.links import page_url, revision_url, source_url
 from prepare.values import ArtifactRef, Identity
-from tests.browser import hostile
+from tests.browser import hostile, pasted
+from tests.browser.installing import Site
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
     """An address, and what is filled into its form, if the page is what a form answers.
 
-    `shows` is hostile text that the page must show as it is written.
+    `shows` is text that the page must show as it is written.
     """
 
     name: str
     address: str
-    form: Mapping[str, Any] = field(default_factory=dict)
+    form: Callable[[Site], Mapping[str, Any]] | None = None
     status: int = 200
     shows: str = ""
-    secrets: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return self.name
@@ -83,6 +83,25 @@ FORMS = tuple(
     Place(name=f"{name} form", address=page_url(name))
     for name in ("try", "compare", "receipt", "block")
 )
+RECEIPTS = tuple(
+    Place(name=name, address=page_url("receipt"), form=form, status=status)
+    for name, form, status in (
+        ("own receipt", pasted.own_receipt, 200),
+        ("full receipt", pasted.full, 200),
+        ("hostile receipt", pasted.hostile_receipt, 200),
+        ("broken receipt", pasted.broken_receipt, 422),
+        ("no receipt", pasted.no_receipt, 422),
+    )
+)
+BLOCKS = tuple(
+    Place(name=name, address=page_url("block"), form=form)
+    for name, form in (
+        ("own block", pasted.own_block),
+        ("own envelope", pasted.own_envelope),
+        ("forged block", pasted.forged_block),
+        ("no block", pasted.no_block),
+    )
+)
 ERRORS = (
     Place(
         name="403 secret Scope",
@@ -105,4 +124,4 @@ ERRORS = (
 
 
 def every() -> Iterator[Place]:
-    yield from (*BROWSING, *REVISIONS, *SOURCES, *FORMS, *ERRORS)
+    yield from (*BROWSING, *REVISIONS, *SOURCES, *FORMS, *RECEIPTS, *BLOCKS, *ERRORS)

@@ -42,8 +42,8 @@ class Visitor:
 
     def visit(self, place: Place) -> None:
         self.open(place.address)
-        if place.form:
-            self.send(place.form)
+        if place.form is not None:
+            self.send(place.form(self.site))
         assert self.status == place.status
 
     def send(self, values: Mapping[str, Any]) -> None:
