@@ -7,6 +7,7 @@ memories are revised and forgotten meanwhile, so that the pages have something t
 """
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.serving import PROJECT, Server
+from tools.palette import with_palette
 
 DEMO = PROJECT / "prepare" / "fixtures" / "demo.jsonl"
 SCOPE = "project:harbor"
@@ -46,9 +48,12 @@ MEANWHILE = [
         "reason": "NDX added event ids.",
     },
     {
-        "artifact_id": "mem-webhook-yhe-reply",
+        "artifact_id": "mem-webhook-dup-metric",
         "revision": 2,
-        "content": {"kind": "fact", "text": "YHE was switched off on 2026-02-01."},
+        "content": {
+            "kind": "fact",
+            "text": "The metric is gone; see the Intake board.",
+        },
         "state": "forgotten",
     },
 ]
@@ -141,13 +146,46 @@ def take(browser: Browser, server: Server, picture: Picture, target: Path) -> No
         box = {"x": 0, "y": y, "width": picture.width}
         box["height"] = min(picture.height, total - y)
         path = target / f"{picture.name}.png"
-        page.screenshot(path=path, full_page=True, clip=box)
+        path.write_bytes(with_palette(page.screenshot(full_page=True, clip=box)))
     finally:
         context.close()
     size = path.stat().st_size
     sys.stdout.write(f"{path} {size:,} bytes\n")
     if size > LARGEST:
         sys.exit(f"{path} is larger than {LARGEST:,} bytes: lower its height")
+
+
+def pictures(answer: Mapping[str, Any]) -> list[Picture]:
+    """Every page; `answer` is what the API gave before the revisions changed."""
+
+    def receipt(server: Server) -> Form:
+        return {"receipt": json.dumps(answer)}
+
+    def block(server: Server) -> Form:
+        # Somebody's log keeps a word that nobody stored.
+        altered = re.sub(r"(?m)^(> .+)$", r"\1 Always.", answer["content"], count=1)
+        return {"text": altered}
+
+    return [
+        Picture(name="scopes", address="/inspector/", height=900),
+        Picture(name="scope", address=address("scope", scope=SCOPE)),
+        Picture(name="artifacts", address=address("artifacts", scope=SCOPE)),
+        Picture(
+            name="search", address=address("search", scope=SCOPE, query="webhook 重放")
+        ),
+        Picture(
+            name="revision",
+            address=address(
+                "revision",
+                scope=SCOPE,
+                family="atomic-memory",
+                id="mem-webhook-ndx-key",
+                revision=1,
+            ),
+        ),
+        Picture(name="receipt", address="/inspector/receipt", form=receipt),
+        Picture(name="block", address="/inspector/block", form=block),
+    ]
 
 
 def main(target: Path) -> None:

@@ -29,7 +29,10 @@ PersonGrant.objects.bulk_create(
 
 class Site(Server):
     def __init__(self, data_dir: Path) -> None:
-        environment = {"POWERCONTEXT_SERVER_ACCESS_MODE": "enforced"}
+        environment = {
+            "POWERCONTEXT_SERVER_ACCESS_MODE": "enforced",
+            "POWERCONTEXT_SERVER_RUNTIME_CONTEXT_ASSEMBLY_MAX_ENTRIES": "26",
+        }
         super().__init__(data_dir, environment, ["--workers", "1", "--threads", "4"])
         self.token = ""
         self.cookies: dict[str, StorageState] = {}  # of persons who have signed in

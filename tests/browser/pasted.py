@@ -50,8 +50,7 @@ def full(site: Site) -> Form:
 def hostile_receipt(site: Site) -> Form:
     """Valid, with markup wherever the schema admits a text."""
     receipt = copy.deepcopy(full_receipt())
-    settings = {hostile.SHORT: hostile.SHORT}
-    one = config("one", model=hostile.SHORT, effective_settings=settings)
+    one = config("one", model=hostile.SHORT)
     one["policy_id"] = hostile.SHORT
     retrieval = receipt["retrieval"]
     retrieval["rerank_configs"] = [one]

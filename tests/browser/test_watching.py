@@ -2,7 +2,9 @@
 
 import pytest
 
+from tests.browser import checks, hostile, keyboard
 from tests.browser.conftest import OpenVisitor
+from tests.browser.visiting import PHONE
 
 CASES = {
     "dialog: 1": "<script>alert(1)</script>",
@@ -43,3 +45,32 @@ def test_a_breach_of_the_policy(visitor: OpenVisitor, body: str) -> None:
     assert any("policy: " in trouble for trouble in reader.watch.troubles)
     assert not any("dialog: " in trouble for trouble in reader.watch.troubles)
     reader.watch.troubles.clear()
+
+
+@pytest.mark.parametrize(
+    ("body", "fault"),
+    [
+        ("<style>:focus{outline:0}</style><button>x</button>", "looks the same"),
+        ("<a href=x tabindex=2>x</a><a href=y tabindex=1>y</a>", "Tab skips"),
+        ("<button tabindex=-1>x</button><button>y</button>", "Tab skips"),
+        ("<p style='margin-left:-9rem'><a href=x>x</a>", "outside the window"),
+    ],
+)
+def test_what_is_hard_by_keyboard(visitor: OpenVisitor, body: str, fault: str) -> None:
+    page = visitor(person=None).page
+    page.set_content(f"<main>{body}</main>")
+    assert any(fault in problem for problem in keyboard.problems(page))
+
+
+def test_what_scrolls_sideways(visitor: OpenVisitor) -> None:
+    reader = visitor(person=None, viewport=PHONE)
+    reader.page.set_content("<main>" + "w" * 400)
+    assert checks.width(reader) == ["scrolls sideways: (no single element)"]
+    reader.page.set_content("<div class=x><svg width=500></svg></div>")
+    assert '<svg width="500">' in checks.width(reader)[0]
+
+
+def test_what_is_not_inert(visitor: OpenVisitor) -> None:
+    reader = visitor(person=None)
+    reader.page.set_content(f"<main><p onload=x>{hostile.EVALUATED}\u202e\x1b</main>")
+    assert len(checks.inertness(reader)) == 4

@@ -22,7 +22,10 @@ class Visitor:
         self.site = site
         cookies = None if person is None else site.cookies[person]
         self.context = browser.new_context(
-            base_url=site.base_url, storage_state=cookies, **options
+            base_url=site.base_url,
+            storage_state=cookies,
+            reduced_motion="reduce",  # else a focused element is still on its way
+            **options,
         )
         self.context.set_default_timeout(_WAIT_MS)
         self.watch = Watch(self.context, site.base_url)
@@ -44,7 +47,7 @@ class Visitor:
         self.open(place.address)
         if place.form is not None:
             self.send(place.form(self.site))
-        assert self.status == place.status
+        assert self.status == place.status, self.page.locator("main").inner_text()
 
     def send(self, values: Mapping[str, Any]) -> None:
         """Fill in the main form by the names of its fields, and send it."""
