@@ -2,11 +2,19 @@
 .DEFAULT_GOAL := help
 PY := .venv/bin/python
 MANAGE := $(PY) manage.py
+PYTEST := $(PY) -X dev -m pytest
 PORT ?= 8000
 
-.PHONY: help setup setup-test run check test acceptance bench bench-recall
-.PHONY: bench-receipts bench-scale test-oceanbase openapi
-.PHONY: test-oceanbase api-generate contract-test docs-test messages screenshots
+# The database tests, then those that kill the engine. Without an engine that says so;
+# with POWERCONTEXT_REQUIRE_OCEANBASE=1 it fails.
+define on_oceanbase
+$(PY) -X dev -m tests.engines oceanbase $(PYTEST) -n auto --database-tests-on=oceanbase
+$(PYTEST) -rs -m oceanbase
+endef
+
+.PHONY: help setup setup-test run check test test-sqlite test-oceanbase test-mariadb
+.PHONY: acceptance bench bench-recall bench-receipts bench-scale bench-oceanbase
+.PHONY: openapi api-generate contract-test docs-test messages screenshots
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -33,29 +41,41 @@ check: setup-test ## Format, lint, types, import rules, migrations, OpenAPI drif
 	$(PY) tools/receipt_schema.py .venv/openapi.yaml .venv/receipt.schema.json
 	diff -u openapi/receipt.schema.json .venv/receipt.schema.json
 
-test: setup-test ## Run every test on SQLite
-	.venv/bin/python -X dev -m pytest -n auto --dist loadgroup
+test: test-sqlite ## Run every test on SQLite, then the database tests on OceanBase
+	$(on_oceanbase)
 
-test-oceanbase: setup-test ## Run the database tests and the fault tests on an OceanBase engine
-	.venv/bin/python -X dev -m pytest -m oceanbase
-	.venv/bin/python -X dev -m tests.engine \
-		.venv/bin/python -X dev -m pytest -n auto --database-tests-on=oceanbase
+test-sqlite: setup-test ## Run every test on SQLite only
+	env -u DATABASE_URL $(PYTEST) -n auto --dist loadgroup
 
-acceptance: setup-test ## Run the tests and write docs/acceptance.md: clause, tests, state
-	.venv/bin/python -m pytest -n auto --dist loadgroup --acceptance=docs/acceptance.md
+test-oceanbase: export POWERCONTEXT_REQUIRE_OCEANBASE = 1
+test-oceanbase: setup-test ## Run the database tests and the fault tests on OceanBase
+	$(on_oceanbase)
 
-screenshots: ## Take the pictures in docs/images of the Inspector on the demo
+test-mariadb: setup-test ## Run the database tests on MariaDB (not part of `make test`)
+	@tools/setup.sh mariadb
+	$(PY) -X dev -m tests.engines mariadb $(PYTEST) -n auto --database-tests-on=mariadb
+
+acceptance: test-oceanbase ## Run the tests and write docs/acceptance.md: clause, tests, state
+	$(PY) -m pytest -n auto --dist loadgroup --acceptance=docs/acceptance.md
+
+screenshots: ## Take the pictures in docs/images: the Inspector on the demo
 	@tools/setup.sh screenshots
 	$(PY) -m tools.screenshots docs/images
 
-bench-recall: setup-test ## Recall on the labelled sets in POWERCONTEXT_RECALL_DATA
-	.venv/bin/python bench/recall.py
+bench-recall: setup-test ## Recall on the sets in POWERCONTEXT_RECALL_DATA; DATABASE_URL's server must answer alike
+	$(PY) bench/recall.py
 
 bench-receipts: setup-test ## Size of receipts, and what the flag costs per request
-	.venv/bin/python bench/receipts.py
+	$(PY) bench/receipts.py
 
-bench-scale: setup-test ## Load and prepare at size, on whatever DATABASE_URL says
-	.venv/bin/python bench/scale.py
+DOCUMENTS ?= 10000
+SCOPES ?= 1
+
+bench-scale: setup-test ## Load and prepare at size, SQLite beside DATABASE_URL's server (DOCUMENTS=, SCOPES=)
+	$(PY) bench/scale.py --documents $(DOCUMENTS) --scopes $(SCOPES)
+
+bench-oceanbase: setup-test ## bench-recall and bench-scale with an OceanBase engine that is started for them
+	$(PY) -m tests.engines oceanbase $(MAKE) bench-recall bench-scale
 
 bench: bench-receipts bench-recall ## Every benchmark
 
@@ -69,7 +89,7 @@ messages: setup-test ## Gather the Inspector's texts into its Chinese catalogue
 api-generate: openapi ## RFC name of `openapi`
 
 contract-test: setup-test ## RFC name: the tests of the wire contract
-	.venv/bin/python -X dev -m pytest tests/contract
+	$(PYTEST) tests/contract
 
 docs-test: setup-test ## RFC name: the tests of the documentation
-	.venv/bin/python -X dev -m pytest tests/test_docs.py
+	$(PYTEST) tests/test_docs.py

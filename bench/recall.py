@@ -4,19 +4,28 @@ Share of the labelled evidence found among the delivered items, averaged over qu
 memory limit 8, one Scope per query. Printed with the query gate off (ranking alone) and
 on, and how often unrelated queries got an answer. Data: POWERCONTEXT_RECALL_DATA, a
 folder of `<set>/docs.jsonl` and `<set>/queries.jsonl`; without it nothing is measured.
+
+When DATABASE_URL names a database server, every labelled query is also asked there: the
+items delivered, and the ranking with its scores, must be those of SQLite. Every
+difference is listed, and any is exit code 1.
 """
 
 import json
 import os
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-LIMIT = 8
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench import preparing
+from bench.databases import Database, open_databases, run_all
+from bench.preparing import LIMIT
+
 UNRELATED = 400
 ADVERSARIAL = 5  # a category of LoCoMo: its evidence does not hold the answer
 # A query of another set is unrelated to every Scope of this one.
@@ -28,6 +37,20 @@ class Query:
     scope: str
     text: str
     relevant: frozenset[str]
+    is_adversarial: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answers:
+    """Artifact ids delivered for each query, and the CPU of this process for all."""
+
+    delivered: list[tuple[str, ...]]
+    cpu_seconds: float
+
+
+Sets = dict[str, list[Query]]
+# Artifact id, score and mass of every ranked document, before admission.
+Ranking = tuple[tuple[str, float, float], ...]
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -42,10 +65,13 @@ def read_queries(folder: Path) -> list[Query]:
             scope=line["scope"],
             text=line["query"],
             relevant=frozenset(line["relevant_ids"]),
+            is_adversarial=line.get("category") == ADVERSARIAL,
         )
         for line in read_lines(folder / "queries.jsonl")
-        if line.get("category") != ADVERSARIAL
     ]
+
+
+# In the process of a database.
 
 
 def load(folder: Path) -> int:
@@ -82,85 +108,137 @@ def load(folder: Path) -> int:
     return count
 
 
-class Preparer:
-    """Runs prepare for one gate setting and returns the delivered artifact ids."""
+def answer(asked: Sequence[tuple[str, str]], *, gate_on: bool) -> Answers:
+    """Prepare for each (Scope, query)."""
+    from prepare.search.ranking import Gate
+    from prepare.services.runtime import Runtime, configured_runtime
 
-    def __init__(self, *, gate_on: bool) -> None:
-        from prepare.search.ranking import Gate
-        from prepare.services.runtime import Runtime, configured_runtime
-
-        closed = Gate(latin_mass=0, han_mass=0, item_mass=0)
-        self.runtime = configured_runtime() if gate_on else Runtime(gate=closed)
-
-    def delivered(self, scope: str, text: str) -> list[str]:
-        from prepare.services.access import LOCAL
-        from prepare.services.prepare import prepare_context
-        from prepare.values import parse_prepare_request
-
-        request = parse_prepare_request(
-            {
-                "scope_id": scope,
-                "query": text,
-                "max_bytes": 32768,
-                "assembly": {"sections": [{"family": "memory", "limit": LIMIT}]},
-            }
-        )
-        build = prepare_context(request, principal=LOCAL, runtime=self.runtime).build
-        return [identity.artifact.artifact_id for identity in build.origins]
+    closed = Gate(latin_mass=0, han_mass=0, item_mass=0)
+    runtime = configured_runtime() if gate_on else Runtime(gate=closed)
+    start = time.process_time()
+    delivered = [preparing.prepare(scope, text, runtime) for scope, text in asked]
+    return Answers(delivered=delivered, cpu_seconds=time.process_time() - start)
 
 
-def recall(preparer: Preparer, queries: list[Query]) -> float:
+def rank(asked: Sequence[tuple[str, str]]) -> list[Ranking]:
+    """What the ranking statement of each query gives, asked for its scores too."""
+    from django.db import connection
+
+    rankings: list[Ranking] = []
+    for scope, text in asked:
+        with preparing.captured() as statements:
+            preparing.prepare(scope, text)
+        rows: list[tuple[str, float, float]] = []  # stays so if no word is known
+        for sql, parameters in filter(preparing.is_ranking, statements):
+            head, columns, tail = sql.partition(
+                " document.id, document.revision_id, document.entry_version_id, mass"
+            )
+            assert columns, sql
+            with connection.cursor() as cursor:
+                cursor.execute(
+                    f"{head} document.artifact_key, score, mass{tail}", parameters
+                )
+                rows += cursor.fetchall()
+        rankings.append(tuple(rows))
+    return rankings
+
+
+# In the process of the benchmark.
+
+
+def recall(answers: Answers, queries: Sequence[Query]) -> float:
     shares = [
-        len(query.relevant & set(preparer.delivered(query.scope, query.text)))
-        / len(query.relevant)
-        for query in queries
+        len(query.relevant & set(delivered)) / len(query.relevant)
+        for query, delivered in zip(queries, answers.delivered, strict=True)
+        if not query.is_adversarial
     ]
     return sum(shares) / len(shares)
 
 
-def answered(preparer: Preparer, scope: str, queries: list[Query]) -> float:
+def answered(database: Database, scope: str, queries: Sequence[Query]) -> float:
     """Share of queries about something else that got any item."""
+    queries = [query for query in queries if not query.is_adversarial]
+    if not queries:
+        return 0.0
     asked = queries[:: max(1, len(queries) // UNRELATED)][:UNRELATED]
-    return sum(bool(preparer.delivered(scope, q.text)) for q in asked) / len(asked)
+    answers = database.run(answer, [(scope, q.text) for q in asked], gate_on=True)
+    return sum(map(bool, answers.delivered)) / len(asked)
+
+
+def compare(
+    what: str,
+    queries: Sequence[Query],
+    first: Sequence[tuple[Any, ...]],
+    second: Sequence[tuple[Any, ...]],
+) -> list[str]:
+    """Print how many answers are the same; returns the others, place by place."""
+    lines = []
+    different = 0
+    for query, one, other in zip(queries, first, second, strict=True):
+        if one != other:
+            different += 1
+            lines.append(f"{what}, {query.scope}: {query.text}")
+            lines += [
+                f"  {place}: {mine} | {its}"
+                for place, (mine, its) in enumerate(zip_longest(one, other), 1)
+                if mine != its
+            ]
+    same = len(queries) - different
+    print(
+        f"  {what}: {len(queries)} queries, {same} identical, {different} different",
+        flush=True,
+    )
+    return lines
+
+
+def measure(databases: Sequence[Database], folder: Path, sets: Sets) -> list[str]:
+    """One set, on both databases at once; returns the differences between them."""
+    queries = sets[folder.name]
+    asked = [(query.scope, query.text) for query in queries]
+    documents = run_all(databases, load, folder)[0]
+    alone = run_all(databases, answer, asked, gate_on=False)
+    gated = run_all(databases, answer, asked, gate_on=True)
+    unrelated = answered(
+        databases[0], queries[0].scope, sets.get(OTHER_SET.get(folder.name, ""), [])
+    )
+    print(
+        f"{folder.name:8} {documents:6} {len(queries):8}"
+        f" {recall(alone[0], queries):13.3f} {recall(gated[0], queries):12.3f}"
+        f" {unrelated:9.3f} {gated[0].cpu_seconds * 1000 / len(queries):13.2f}",
+        flush=True,
+    )
+    if len(databases) == 1:
+        return []
+    rankings = run_all(databases, rank, asked)
+    top = [[ranking[:LIMIT] for ranking in of_one] for of_one in rankings]
+    return [
+        *compare("delivered, gate off", queries, *[one.delivered for one in alone]),
+        *compare("delivered, gate on", queries, *[one.delivered for one in gated]),
+        *compare(f"top {LIMIT} ranked, with scores", queries, *top),
+        *compare("all ranked, with scores", queries, *rankings),
+    ]
 
 
 def main() -> None:
     data = os.environ.get("POWERCONTEXT_RECALL_DATA")
     if not data:
         sys.exit("Set POWERCONTEXT_RECALL_DATA to the folder of labelled sets.")
-    with tempfile.TemporaryDirectory() as scratch:
-        os.environ["POWERCONTEXT_SERVER_DATA_DIR"] = scratch
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "powercontext.settings")
-        import django
-        from django.core.management import call_command
-
-        django.setup()
-        call_command("migrate", verbosity=0)
-        report(Path(data))
-
-
-def report(data: Path) -> None:
     sets = {
         folder.name: read_queries(folder)
-        for folder in sorted(data.iterdir())
+        for folder in sorted(Path(data).iterdir())
         if (folder / "queries.jsonl").is_file()
     }
-    print("set       docs  queries  R@8 gate off  R@8 gate on  answered  CPU ms/query")
-    for name, queries in sets.items():
-        documents = load(data / name)
-        ranking_alone = recall(Preparer(gate_on=False), queries)
-        start = time.process_time()
-        gated = recall(Preparer(gate_on=True), queries)
-        cpu = (time.process_time() - start) * 1000 / len(queries)
-        other = sets.get(OTHER_SET.get(name, ""), [])
-        unrelated = answered(Preparer(gate_on=True), queries[0].scope, other)
+    differences = []
+    with open_databases() as databases:
+        print("Databases:", ", ".join(one.name for one in databases))
         print(
-            f"{name:8} {documents:6} {len(queries):8} {ranking_alone:13.3f}"
-            f" {gated:12.3f} {unrelated:9.3f} {cpu:13.2f}",
-            flush=True,
+            "set       docs  queries  R@8 gate off  R@8 gate on  answered  CPU ms/query"
         )
+        for name in sets:
+            differences += measure(databases, Path(data, name), sets)
+    if differences:
+        sys.exit("\n".join(["Differences:", *differences]))
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
     main()

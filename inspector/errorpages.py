@@ -1,5 +1,7 @@
 """Errors as a page for the Inspector, and as the envelope for everything else."""
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import translation
@@ -57,8 +59,17 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if not is_inspector(request):
         return handlers.bad_request(request, exception)
+    if isinstance(exception, RequestDataTooBig):
+        return too_large(request)
     message = _("The request is malformed or too large.")
     return error_page(request, status=400, code="invalid_request", message=message)
+
+
+def too_large(request: HttpRequest) -> HttpResponse:
+    """What was sent was not read, so the page cannot give it back."""
+    highest = f"{settings.MAX_BODY_BYTES:,}"
+    message = _("What you sent has more than %(count)s bytes.") % {"count": highest}
+    return error_page(request, status=413, code="request_too_large", message=message)
 
 
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -14,6 +14,13 @@ def page_url(name: str, **parameters: object) -> str:
     return f"{url}?{urlencode(given)}" if given else url
 
 
+def next_url(
+    name: str, last: object, key: str = "after", /, **parameters: object
+) -> str | None:
+    """Where a list goes on after its row `last`; None if nothing follows."""
+    return None if last is None else page_url(name, **parameters, **{key: last})
+
+
 def revision_url(identity: Identity) -> str:
     """The exact read of a citation."""
     artifact = identity.artifact

@@ -12,6 +12,7 @@ pages = [
     path("", browsing.ScopesView.as_view(), name="scopes"),
     path("scope", browsing.ScopeView.as_view(), name="scope"),
     path("artifacts", browsing.ArtifactsView.as_view(), name="artifacts"),
+    path("sources", browsing.SourcesView.as_view(), name="sources"),
     path("search", browsing.SearchView.as_view(), name="search"),
     path("candidates", browsing.CandidatesView.as_view(), name="candidates"),
     path("candidate", browsing.CandidateView.as_view(), name="candidate"),

@@ -71,8 +71,10 @@ def open_listener(family: socket.AddressFamily, address: Any) -> socket.socket:
 
 
 def base_url(listener: socket.socket) -> str:
+    """Where pages are found without a proxy; the prefix of one works here as well."""
     host, port = listener.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    return f"http://{place}{settings.PATH_PREFIX}"
 
 
 def count_missing_migrations() -> int:
@@ -103,9 +105,9 @@ def serve(
             "loglevel": "warning",
             "accesslog": None,
             "proc_name": "powercontext",
-            # X-Forwarded-Proto of a proxy on this machine counts; headers that would
-            # replace the path do not (every local client could send them).
-            "forwarded_allow_ips": "127.0.0.1,::1",
+            # X-Forwarded-Proto of these proxies counts; headers that would replace the
+            # path do not (every local client could send them).
+            "forwarded_allow_ips": ",".join(settings.TRUSTED_PROXIES),
             "forwarder_headers": "",
             # It would be a way to control the server, at one path for all servers.
             "control_socket_disable": True,

@@ -4,7 +4,9 @@ Everything works with an empty environment: DEBUG off, loopback hosts only, SQLi
 secret key made once in the data folder. `.env.example` documents each variable.
 """
 
+import ipaddress
 import os
+import re
 import secrets
 from contextlib import suppress
 from pathlib import Path
@@ -49,6 +51,40 @@ def _choice(name: str, default: str, choices: tuple[str, ...]) -> str:
             f"{PREFIX}{name} must be one of {', '.join(choices)}, not {value!r}."
         )
     return value
+
+
+# First segments of own paths; under one of them a request could mean two things.
+_OWN_SEGMENTS = frozenset(
+    {"admin", "docs", "health", "inspector", "metrics", "openapi.json", "static", "v1"}
+)
+
+
+def _path_prefix() -> str:
+    """Where a proxy shows this server, such as /tools/memory; empty at the root."""
+    name = PREFIX + "PATH_PREFIX"
+    value = str(env.str(name, ""))
+    if value and not re.fullmatch(r"(/[A-Za-z0-9_][A-Za-z0-9_.~-]*)+", value):
+        raise ImproperlyConfigured(
+            f"{name} must be like /tools/memory: a slash before each part, none at the"
+            f" end, of letters, digits and _ - . ~ only. It is {value!r}."
+        )
+    if value.partition("/")[2].partition("/")[0] in _OWN_SEGMENTS:
+        raise ImproperlyConfigured(
+            f"{name} must not start like a path of this server: {value!r}."
+        )
+    return value
+
+
+def _networks(name: str, default: list[str]) -> list[str]:
+    values = [value.strip() for value in env.list(PREFIX + name, default=default)]
+    for value in values:
+        try:
+            ipaddress.ip_network(value)
+        except ValueError as error:
+            raise ImproperlyConfigured(
+                f"{PREFIX}{name} must list addresses or networks, not {value!r}."
+            ) from error
+    return values
 
 
 def _secret_key(data_dir: Path) -> str:
@@ -101,6 +137,12 @@ ALLOWED_HOSTS = env.list(
 )
 CSRF_TRUSTED_ORIGINS = env.list(PREFIX + "CSRF_TRUSTED_ORIGINS", default=[])
 
+# Behind a proxy (docs/operations.md): where it shows us, and whose X-Forwarded-Proto
+# counts.
+PATH_PREFIX = _path_prefix()
+FORCE_SCRIPT_NAME = PATH_PREFIX or None
+TRUSTED_PROXIES = _networks("TRUSTED_PROXIES", ["127.0.0.1", "::1"])
+
 # Where `manage.py serve` listens, and how many processes and threads answer.
 SERVE_HOST = env.str(PREFIX + "HOST", "127.0.0.1")
 SERVE_PORT = _positive_integer("PORT", 8000)
@@ -132,7 +174,8 @@ METRICS_DIR = env.str("PROMETHEUS_MULTIPROC_DIR", "")
 
 # Bodies larger than this are 413 before they are parsed (J-5).
 MAX_BODY_BYTES = _positive_integer("MAX_BODY_BYTES", 4 * 1024 * 1024)
-DATA_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+DATA_UPLOAD_MAX_MEMORY_SIZE = FILE_UPLOAD_MAX_MEMORY_SIZE = MAX_BODY_BYTES
+FILE_UPLOAD_HANDLERS = ["inspector.uploads.BoundedMemoryHandler"]
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -150,8 +193,10 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "prepare.middleware.RequestIdMiddleware",
+    "prepare.middleware.PathPrefixMiddleware",
     "prepare.metrics.MetricsMiddleware",
     "inspector.middleware.HeadersMiddleware",
+    "prepare.middleware.AdminHeadersMiddleware",
     "prepare.middleware.HostMiddleware",
     "prepare.middleware.LoopbackMiddleware",
     "prepare.middleware.PathSegmentMiddleware",
@@ -225,7 +270,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = True
 
-STATIC_URL = "static/"
+STATIC_URL = f"{PATH_PREFIX}/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
 WHITENOISE_USE_FINDERS = True
@@ -240,6 +285,14 @@ CSRF_FAILURE_VIEW = "inspector.errorpages.csrf_failure"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.bool(PREFIX + "SECURE_COOKIES", False)
+LANGUAGE_COOKIE_SECURE = SESSION_COOKIE_SECURE
+# Names of our own: a browser sends the cookies of every application on the same host.
+SESSION_COOKIE_NAME = "powercontext_session"
+CSRF_COOKIE_NAME = "powercontext_csrf"
+LANGUAGE_COOKIE_NAME = "powercontext_language"
+# What the admin says after an action names stored things: not in a cookie.
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"
+SESSION_COOKIE_PATH = CSRF_COOKIE_PATH = LANGUAGE_COOKIE_PATH = PATH_PREFIX or "/"
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["prepare.authentication.BearerAuthentication"],
@@ -261,6 +314,7 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_REQUEST": True,
     "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
     "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "SERVERS": [{"url": PATH_PREFIX}] if PATH_PREFIX else [],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "POSTPROCESSING_HOOKS": ["prepare.openapi.close_objects"],

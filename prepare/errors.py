@@ -161,3 +161,13 @@ class InvariantViolated(PowerContextError):
 
     def __str__(self) -> str:
         return f"prepared context invariant failed: {self.invariant}"
+
+
+def describe(error: PowerContextError) -> str:
+    """The message of a domain error, with every violated rule and where it is."""
+    if not isinstance(error, InvalidRequest) or not error.violations:
+        return error.message
+    return "; ".join(
+        f"{'.'.join(str(step) for step in violation.loc[1:])}: {violation.msg}"
+        for violation in error.violations
+    )

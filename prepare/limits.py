@@ -40,6 +40,14 @@ STORED_FAMILIES: Final = (
     PROMPT,
 )
 PROFILE_ARTIFACT_ID: Final = "profile"
+# Stored family -> the section that offers it; no section offers a prompt.
+SELECTORS: Final = {
+    ATOMIC_MEMORY: MEMORY,
+    MEMORY_COLLECTION: MEMORY,
+    EXPERIENCE: EXPERIENCE,
+    PROFILE: PROFILE,
+    TOPIC_MEMORY: TOPIC_MEMORY,
+}
 
 # Candidate bounds: one Scope's list and the merged list (contract D.1, J-25).
 POOL_CAPS: Final = {MEMORY: 16, EXPERIENCE: 8, TOPIC_MEMORY: 8}

@@ -1,4 +1,4 @@
-"""Request id, host and peer checks, and path segments with encoded slashes."""
+"""Request id, path prefix, host and peer checks, segments with encoded slashes."""
 
 import ipaddress
 import secrets
@@ -33,6 +33,32 @@ class RequestIdMiddleware:
             # Without it gunicorn would send the answer in chunks.
             response["Content-Length"] = str(len(response.content))
         return response
+
+
+def without_prefix(path: str) -> str:
+    """`path` as routes know it, whether or not the proxy has taken the prefix off."""
+    prefix = settings.PATH_PREFIX
+    if prefix and f"{path}/".startswith(f"{prefix}/"):
+        return path.removeprefix(prefix) or "/"
+    return path
+
+
+class PathPrefixMiddleware:
+    """Answer below the prefix, and without it (C-57).
+
+    Some proxies take the prefix off and some do not. Links carry it in both cases:
+    Django puts FORCE_SCRIPT_NAME before them.
+    """
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        path = without_prefix(request.path_info)
+        if path != request.path_info:
+            request.path_info = path
+            request.path = f"{settings.PATH_PREFIX}{path}"
+        return self.get_response(request)
 
 
 class HostMiddleware:
@@ -82,6 +108,27 @@ def _is_loopback(address: str) -> bool:
         return False
 
 
+# What Django's admin needs, and nothing from elsewhere: no inline script or style.
+ADMIN_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;"
+    " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+)
+
+
+class AdminHeadersMiddleware:
+    """Nothing that the admin shows is kept, or loaded from another host (C-56)."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        if request.path_info.startswith("/admin/"):
+            response["Cache-Control"] = "no-store"
+            response["Content-Security-Policy"] = ADMIN_POLICY
+        return response
+
+
 ENCODED_SLASH = "\0"
 
 
@@ -100,9 +147,9 @@ class PathSegmentMiddleware:
             return envelope_response(404, "not_found", "The path was not found.")
         raw = str(request.META.get("RAW_URI", "")).split("?", 1)[0]
         if "%2f" in raw.lower() and raw.startswith("/"):
-            prefix = str(request.META.get("SCRIPT_NAME", ""))
-            segments = raw.removeprefix(prefix).split("/")
-            request.path_info = "/".join(
-                unquote(segment).replace("/", ENCODED_SLASH) for segment in segments
+            path = "/".join(
+                unquote(segment).replace("/", ENCODED_SLASH)
+                for segment in raw.split("/")
             )
+            request.path_info = without_prefix(path)
         return self.get_response(request)

@@ -1,6 +1,6 @@
 """Times the stages of one request (contract D.9). Pure; the clock is an argument."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from prepare.evidence import StageName, StageTiming
@@ -24,6 +24,12 @@ class Stopwatch:
         finally:
             spent = max(self._clock() - start, 0.0) * 1000
             self._timings.append(StageTiming(stage=name, duration_ms=spent))
+
+    def only(self, names: Collection[StageName]) -> "Stopwatch":
+        """Another one, which so far has timed just these stages of this one."""
+        other = Stopwatch(self._clock)
+        other._timings = [one for one in self._timings if one.stage in names]
+        return other
 
     @property
     def timings(self) -> tuple[StageTiming, ...]:

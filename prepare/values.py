@@ -22,6 +22,7 @@ Reason = Literal[
     "rerank_not_selected",
     "not_retrieved",
 ]
+Bound = Literal["pool", "section", "envelope"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,14 @@ class ArtifactRef:
     family: str
     artifact_id: str
     revision: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRef:
+    """One Source inside a Scope."""
+
+    source_type: str
+    source_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,11 +154,11 @@ class Omission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """One candidate of a bounded list that was not delivered. Names stay here: an
-    omission, and so a receipt, only counts them."""
+    """A candidate not delivered; `bound` says whose limit a `family_limit` was."""
 
     identity: Identity
     reason: Reason
+    bound: Bound | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

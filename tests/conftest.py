@@ -10,7 +10,14 @@ from hypothesis import HealthCheck, settings
 
 from tests.acceptance import AcceptancePlugin, note_clauses
 from tests.api import Api
-from tests.databases import ENGINES, skip_sqlite_only, uses_database
+from tests.databases import (  # noqa: F401  # a fixture is used by its name
+    ENGINES,
+    new_installation,
+    skip_other_engines,
+    uses_database,
+)
+from tests.engines.engine import MissingError
+from tests.engines.oceanbase import OceanBase, is_required
 
 settings.register_profile(
     "default",
@@ -44,7 +51,7 @@ def pytest_collection_modifyitems(
         left_out = [item for item in items if not uses_database(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if uses_database(item)]
-    skip_sqlite_only(items)
+    skip_other_engines(items)
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -54,6 +61,17 @@ def expected_engine(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("django_db_setup")
         with request.getfixturevalue("django_db_blocker").unblock():
             assert connection.display_name == ENGINES[expected]
+
+
+@pytest.fixture(scope="session")
+def oceanbase_is_here() -> None:
+    """Skips where an OceanBase engine cannot be started, or fails if it has to be."""
+    try:
+        OceanBase.require()
+    except MissingError as reason:
+        if is_required():
+            raise
+        pytest.skip(str(reason))
 
 
 @pytest.fixture

@@ -29,7 +29,7 @@ def settings_read() -> set[str]:
     source = read("powercontext/settings.py")
     suffixes = re.findall(r'PREFIX \+ "([A-Z_]+)"', source)
     suffixes += re.findall(
-        r'_(?:number|positive_integer|choice)\(\s*"([A-Z_]+)"', source
+        r'_(?:number|positive_integer|choice|networks)\(\s*"([A-Z_]+)"', source
     )
     names = set(re.findall(r'env\.\w+\("([A-Z_]+)"', source))
     return {f"POWERCONTEXT_SERVER_{suffix}" for suffix in suffixes} | names

@@ -10,7 +10,7 @@ import pytest
 from prepare import limits
 from prepare.services.checking import SCHEMA_FILE
 from prepare.services.receipts import OmissionReason
-from prepare.services.verifying import CLAIM_LABEL, Access, Body, State, Stored
+from prepare.services.reports import CLAIM_LABEL, Access, Body, State, Stored
 
 TEXT = (Path(__file__).parent.parent / "docs" / "receipts.md").read_text("utf-8")
 SCHEMA = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))

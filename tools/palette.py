@@ -1,4 +1,4 @@
-"""Write a picture of a page with 256 colours: a third of the bytes, the same to the eye.
+"""Write a picture of a page with 256 colours: half the bytes, the same to the eye.
 
 Reads the PNG files that Chromium writes: 8 bits, RGB or RGBA, not interlaced.
 """

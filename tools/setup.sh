@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes .venv with everything needed to run (setup.sh run), to test (setup.sh test) or to
-# take the pictures of the documentation (setup.sh screenshots). Does nothing when the
-# requirement files have not changed since the last time.
+# take the pictures of the documentation (setup.sh screenshots), or installs the MariaDB
+# server for tests (setup.sh mariadb).
+# Does nothing when the requirement files have not changed since the last time.
 set -eu
 cd "$(dirname "$0")/.."
 goal=${1:-run}
@@ -32,6 +33,14 @@ apt_install() {
         say "$need: run 'apt-get install -y --no-install-recommends $*' as root"
     fi
 }
+
+if [ "$goal" = mariadb ]; then
+    PATH=$PATH:/usr/sbin
+    if ! command -v mariadbd >/dev/null || ! command -v mariadb-install-db >/dev/null; then
+        apt_install "for tests on MariaDB" mariadb-server-core mariadb-client-core
+    fi
+    exit 0
+fi
 
 stamp_of() { cat tools/setup.sh "$@" | cksum; }
 
@@ -75,10 +84,24 @@ if [ "$goal" = screenshots ] && [ -z "$(fc-list :lang=zh 2>/dev/null)" ]; then
     apt_install "for Chinese letters in pictures" fontconfig fonts-wqy-zenhei
 fi
 
+install_engine() {
+    engine=$(grep '^pylibseekdb' requirements-dev.txt)
+    .venv/bin/python -c 'import sys; from importlib.metadata import version
+sys.exit("pylibseekdb==" + version("pylibseekdb") != sys.argv[1])' "$engine" 2>/dev/null \
+        || pip install "$engine" 2>/dev/null \
+        || say "$engine could not be installed: no OceanBase engine for the tests."
+}
+
+# What the tests need for OceanBase. Both are tried again each time they are missing,
+# since without them half of the tests is left out.
+install_mysqlclient
+install_engine
+
 test_stamp=$(stamp_of requirements.txt requirements-dev.txt requirements-peer.txt)
 if [ "$(cat .venv/test.stamp 2>/dev/null || true)" != "$test_stamp" ]; then
     say "installing requirements-dev.txt into .venv and the public client into .venv-peer"
-    pip install -r requirements-dev.txt
+    grep -v '^pylibseekdb' requirements-dev.txt >.venv/requirements-dev.txt
+    pip install -r .venv/requirements-dev.txt
     [ -x .venv-peer/bin/pip ] || "$python" -m venv .venv-peer
     .venv-peer/bin/pip --disable-pip-version-check --quiet install -r requirements-peer.txt
     printf '%s' "$test_stamp" >.venv/test.stamp

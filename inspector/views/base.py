@@ -62,7 +62,9 @@ class InspectorView(View):
         )
         return response
 
-    def page(self, template: str, **context: Any) -> HttpResponse:
+    def page(self, template: str, *, status: int = 200, **context: Any) -> HttpResponse:
         """Render now: the language is chosen for the time of this call only."""
         shown = {"principal": self.principal, "pages_of_inspector": pages(self.request)}
-        return render(self.request, f"inspector/{template}", shown | context)
+        return render(
+            self.request, f"inspector/{template}", shown | context, status=status
+        )

@@ -5,6 +5,7 @@ from typing import Any
 from django.contrib.auth.views import LoginView, LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
+from django.urls import reverse
 from django.utils import translation
 from django.utils.translation import get_language_from_request
 from django.views.i18n import set_language
@@ -27,4 +28,7 @@ class SignOutView(LogoutView):
 
 def choose_language(request: HttpRequest) -> HttpResponse:
     """Kept in a cookie that holds the language and nothing else."""
-    return set_language(request)
+    response = set_language(request)
+    if response.get("Location") == "/":  # which is no page, and outside of a prefix
+        response["Location"] = reverse("inspector:scopes")
+    return response

@@ -8,11 +8,27 @@ in the same transaction. What was written is shown and never edited (C.1).
 from django.contrib import admin
 
 # Django's autodiscovery imports this package; the imports register the pages.
-from prepare.admin import artifacts, review, revisions, scopes, sources, tokens
+from prepare.admin import (
+    accounts,
+    artifacts,
+    review,
+    revisions,
+    scopes,
+    sources,
+    tokens,
+)
 
-__all__ = ["artifacts", "review", "revisions", "scopes", "sources", "tokens"]
+__all__ = [
+    "accounts",
+    "artifacts",
+    "review",
+    "revisions",
+    "scopes",
+    "sources",
+    "tokens",
+]
 
 admin.site.site_header = "PowerContext"
 admin.site.site_title = "PowerContext"
 admin.site.index_title = "Scopes, artifacts and review"
-admin.site.site_url = None  # no page of this server is "the site"
+admin.site.site_url = None  # the Inspector has a link of its own (base_site.html)

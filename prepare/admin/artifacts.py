@@ -19,6 +19,7 @@ from prepare.admin.base import ContextAdmin, Tool, authorship, is_confirmed
 from prepare.admin.display import (
     ABSENT,
     admin_url,
+    inspect_revision,
     link,
     list_url,
     show_json,
@@ -27,6 +28,7 @@ from prepare.admin.display import (
     show_time,
 )
 from prepare.admin.fields import initial_scope
+from prepare.admin.filters import FamilyFilter, StateFilter
 from prepare.admin.forms import (
     AddArtifactForm,
     ContentForm,
@@ -61,20 +63,6 @@ _UNSENDABLE = (
 )
 
 
-class FamilyFilter(admin.SimpleListFilter):
-    """The known families; asking the table for them would read all of it."""
-
-    title = "family"
-    parameter_name = "family"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(family, family) for family in limits.STORED_FAMILIES]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        family = self.value()
-        return queryset.filter(family=family) if family else queryset
-
-
 @admin.register(Artifact)
 class ArtifactAdmin(ContextAdmin):
     list_display = [
@@ -85,7 +73,7 @@ class ArtifactAdmin(ContextAdmin):
         "state",
         "updated",
     ]
-    list_filter = [FamilyFilter, "lifecycle"]
+    list_filter = [FamilyFilter, StateFilter]
     list_select_related = ["scope"]
     ordering = ["-pk"]
     search_fields = ["artifact_id", "scope__scope_id"]
@@ -156,6 +144,7 @@ class ArtifactAdmin(ContextAdmin):
         if row.family == limits.MEMORY_COLLECTION:
             entries = list_url("memoryentryversion", artifact__id__exact=row.pk)
             tools.append(Tool(label="Entry versions", url=entries))
+        tools.append(Tool(label="Inspect", url=inspect_revision(_current(row))))
         if not self.has_change_permission(request):
             return tools
         if _is_editable(row):

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Model
 from django.urls import reverse
@@ -82,6 +83,24 @@ def list_url(model_name: str, **filters: object) -> str:
     query = "&".join(f"{name}={value}" for name, value in filters.items())
     path = reverse(f"admin:prepare_{model_name}_changelist")
     return f"{path}?{query}" if query else path
+
+
+def inspector_url(page: str, **parameters: object) -> str:
+    """A page of the Inspector, by name: it stands on us, not we on it."""
+    return f"{reverse(f'inspector:{page}')}?{urlencode(parameters)}"
+
+
+def inspect_revision(row: ArtifactRevision, **entry: str) -> str:
+    """Where the Inspector shows exactly this revision, or entry of it."""
+    head = row.artifact
+    return inspector_url(
+        "revision",
+        scope=head.scope.scope_id,
+        family=head.family,
+        id=head.artifact_id,
+        revision=row.revision,
+        **entry,
+    )
 
 
 def link(url: str, label: object) -> str:

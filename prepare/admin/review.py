@@ -16,6 +16,7 @@ from prepare.admin.base import ContextAdmin, Tool, authorship, is_confirmed
 from prepare.admin.display import (
     ABSENT,
     admin_url,
+    inspect_revision,
     link,
     revision_label,
     show_json,
@@ -24,24 +25,13 @@ from prepare.admin.display import (
     show_time,
 )
 from prepare.admin.fields import initial_scope
+from prepare.admin.filters import ProposedFamilyFilter
 from prepare.admin.forms import ProposeForm, RejectForm
 from prepare.models import ArtifactRevision, Candidate
 from prepare.services import candidates
 from prepare.services.candidates import Proposal
 
 PROPOSED_FAMILIES = (limits.EXPERIENCE, limits.PROFILE)
-
-
-class ProposedFamilyFilter(admin.SimpleListFilter):
-    title = "family"
-    parameter_name = "family"
-
-    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
-        return [(family, family) for family in PROPOSED_FAMILIES]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        family = self.value()
-        return queryset.filter(family=family) if family else queryset
 
 
 @admin.register(Candidate)
@@ -128,13 +118,18 @@ class CandidateAdmin(ContextAdmin):
         return show_time(row.decided_at)
 
     def tools(self, request: HttpRequest, row: Any) -> Sequence[Tool]:
-        is_pending = row.status == Candidate.Status.PENDING
-        if not is_pending or not self.has_change_permission(request):
-            return ()
-        return [
-            Tool(label="Approve", action="approve"),
-            Tool(label="Reject…", action="reject"),
+        tools = [
+            Tool(label=f"Inspect {name}", url=inspect_revision(revision))
+            for name, revision in (("target", row.target), ("result", row.result))
+            if revision is not None
         ]
+        is_pending = row.status == Candidate.Status.PENDING
+        if is_pending and self.has_change_permission(request):
+            tools += [
+                Tool(label="Approve", action="approve"),
+                Tool(label="Reject…", action="reject"),
+            ]
+        return tools
 
     def add_view(
         self,

@@ -10,6 +10,7 @@ from prepare.admin.base import ReadOnlyAdmin, Tool
 from prepare.admin.display import (
     ABSENT,
     admin_url,
+    inspect_revision,
     link,
     revision_label,
     show_body,
@@ -17,6 +18,7 @@ from prepare.admin.display import (
     show_lineage,
     show_text,
 )
+from prepare.admin.filters import RevisionFamilyFilter
 from prepare.models import ArtifactRevision, MemoryEntryVersion
 
 
@@ -49,6 +51,7 @@ class ArtifactRevisionAdmin(OfArtifactAdmin):
         "created",
         "shown_author",
     ]
+    list_filter = [RevisionFamilyFilter]
     search_fields = ["artifact__artifact_id", "artifact__scope__scope_id"]
     search_help_text = "The beginning of an artifact id or Scope id."
     ordering = ["-pk"]
@@ -64,6 +67,13 @@ class ArtifactRevisionAdmin(OfArtifactAdmin):
         "restored_from_revision",
         "shown_reason",
     ]
+
+    def heading(self, row: ArtifactRevision) -> str:
+        return revision_label(row)
+
+    def tools(self, request: HttpRequest, row: Any) -> list[Tool]:
+        inspect = Tool(label="Inspect", url=inspect_revision(row))
+        return [*super().tools(request, row), inspect]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         # A list of profiles would otherwise read 256 KiB a row.
@@ -117,6 +127,13 @@ class MemoryEntryVersionAdmin(OfArtifactAdmin):
         "created_in_revision",
         "created",
     ]
+
+    def tools(self, request: HttpRequest, row: Any) -> list[Tool]:
+        revision = row.artifact.revisions.get(revision=row.created_in_revision)
+        url = inspect_revision(
+            revision, entry=row.entry_id, entry_version=row.entry_version_id
+        )
+        return [*super().tools(request, row), Tool(label="Inspect", url=url)]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
         return super().get_queryset(request).defer("text")

@@ -11,9 +11,17 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from prepare.admin.base import ContextAdmin, Tool
-from prepare.admin.display import admin_url, link, list_url, show_links, show_text
+from prepare.admin.base import Tool
+from prepare.admin.display import (
+    admin_url,
+    inspector_url,
+    link,
+    list_url,
+    show_links,
+    show_text,
+)
 from prepare.admin.forms import AddScopeForm, ChangeScopeForm, ScopeForm
+from prepare.admin.transfer import TransferAdmin
 from prepare.models import (
     Artifact,
     Candidate,
@@ -47,7 +55,7 @@ def is_used(scope: Scope) -> bool:
 
 
 @admin.register(Scope)
-class ScopeAdmin(ContextAdmin):
+class ScopeAdmin(TransferAdmin):
     list_display = [
         "shown_id",
         "shown_title",
@@ -114,6 +122,8 @@ class ScopeAdmin(ContextAdmin):
         if request.user.has_perm("prepare.add_artifact"):
             url = f"{reverse('admin:prepare_artifact_add')}?scope={row.pk}"
             tools.append(Tool(label="Add artifact", url=url))
+        url = inspector_url("scope", scope=row.scope_id)
+        tools.append(Tool(label="Inspect", url=url))
         return tools
 
     def add_view(

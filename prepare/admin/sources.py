@@ -9,9 +9,10 @@ from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from prepare.admin.base import ContextAdmin
+from prepare.admin.base import ContextAdmin, Tool
 from prepare.admin.display import (
     admin_url,
+    inspector_url,
     revision_label,
     show_json,
     show_links,
@@ -78,6 +79,15 @@ class SourceAdmin(ContextAdmin):
             (admin_url(row.revision), revision_label(row.revision))
             for row in links[:_SHOWN_CITATIONS]
         )
+
+    def tools(self, request: HttpRequest, row: Any) -> list[Tool]:
+        url = inspector_url(
+            "source",
+            scope=row.scope.scope_id,
+            type=row.source_type,
+            id=row.source_id,
+        )
+        return [Tool(label="Inspect", url=url)]
 
     def add_view(
         self,

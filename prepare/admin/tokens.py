@@ -8,33 +8,17 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.utils import timezone
 
-from prepare.admin.base import ContextAdmin, TabularInline, Tool, one_change
+from prepare.admin.base import ContextAdmin, Tool, one_change
 from prepare.admin.display import show_text, show_time
-from prepare.admin.fields import ScopeSelect
+from prepare.admin.filters import TokenStateFilter
+from prepare.admin.roles import RoleInline
 from prepare.errors import PowerContextError
 from prepare.models import Grant, Token
 from prepare.services import access
 
 
-class GrantInline(TabularInline):
-    """A grant is added or removed, never altered."""
-
+class GrantInline(RoleInline):
     model = Grant
-    extra = 0
-    fields = ["scope", "role"]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        return super().get_queryset(request).select_related("scope")
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
-
-    def formfield_for_dbfield(self, db_field: Any, request: Any, **kwargs: Any) -> Any:
-        field = super().formfield_for_dbfield(db_field, request, **kwargs)
-        if db_field.name == "scope" and field is not None:
-            field.widget = ScopeSelect()
-            field.widget.choices = field.choices  # type: ignore[attr-defined]
-        return field
 
 
 @admin.register(Token)
@@ -46,7 +30,7 @@ class TokenAdmin(ContextAdmin):
         "created",
         "revoked",
     ]
-    list_filter = ["is_server_admin", ("revoked_at", admin.EmptyFieldListFilter)]
+    list_filter = [TokenStateFilter, "is_server_admin"]
     ordering = ["name"]
     search_fields = ["name"]
     search_help_text = "The beginning of a name."

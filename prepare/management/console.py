@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError
 from rest_framework.exceptions import ParseError
 
-from prepare.errors import InvalidRequest, PowerContextError
+from prepare.errors import PowerContextError, describe
 from prepare.parsers import parse_json
 
 
@@ -63,16 +63,6 @@ class ConsoleCommand(BaseCommand):
             return
         self.stdout.flush()
         buffer.write(text.encode())
-
-
-def describe(error: PowerContextError) -> str:
-    """The message of a domain error, with every violated rule and where it is."""
-    if not isinstance(error, InvalidRequest) or not error.violations:
-        return error.message
-    return "; ".join(
-        f"{'.'.join(str(step) for step in violation.loc[1:])}: {violation.msg}"
-        for violation in error.violations
-    )
 
 
 def read_argument(argument: str) -> str:

@@ -36,6 +36,9 @@ POOL_FAMILIES = {
 }
 
 
+_DOCUMENTS_PER_STATEMENT = 500
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexedText:
     """One text to find: a revision, or one entry version of a collection revision."""
@@ -70,12 +73,12 @@ def add_documents(*, family: str, texts: Sequence[IndexedText]) -> None:
         documents=F("documents") + len(texts),
         total_length=F("total_length") + sum(lengths),
     )
+    documents = _create_documents(pool, texts, counted, lengths)
     rows: list[vendors.PostingRow] = []
     document_frequencies: Counter[int] = Counter()
-    for text, frequencies, length in zip(texts, counted, lengths, strict=True):
-        document = _create_document(pool, text, frequencies, length)
+    for document, frequencies in zip(documents, counted, strict=True):
         rows += [
-            (pool.pk, term, document.pk, frequency, length)
+            (pool.pk, term, document.pk, frequency, document.length)
             for term, frequency in frequencies.items()
         ]
         document_frequencies.update(frequencies.keys())
@@ -90,32 +93,55 @@ def _count_terms(text: str) -> dict[int, int]:
     return counts
 
 
-def _create_document(
-    pool: SearchPool, text: IndexedText, frequencies: dict[int, int], length: int
-) -> SearchDocument:
-    version = text.entry_version
-    document = SearchDocument.objects.create(
-        pool=pool,
-        artifact=text.artifact,
-        artifact_key=text.artifact.artifact_id,
-        entry_key="" if version is None else version.entry_id,
-        revision=text.revision,
-        entry_version=version,
-        length=length,
-        terms=pack_terms(frequencies),
-    )
-    if text.detail is not None:
-        SearchChunk.objects.bulk_create(
-            SearchChunk(
-                document=document,
-                position=position,
-                start=start,
-                end=end,
-                terms=pack_terms(_count_terms(text.detail[start:end])),
-            )
-            for position, (start, end) in enumerate(chunk_spans(text.detail))
+def _create_documents(
+    pool: SearchPool,
+    texts: Sequence[IndexedText],
+    counted: Sequence[dict[int, int]],
+    lengths: Sequence[int],
+) -> list[SearchDocument]:
+    documents = [
+        SearchDocument(
+            pool=pool,
+            artifact=text.artifact,
+            artifact_key=text.artifact.artifact_id,
+            entry_key="" if text.entry_version is None else text.entry_version.entry_id,
+            revision=text.revision,
+            entry_version=text.entry_version,
+            length=length,
+            terms=pack_terms(frequencies),
         )
-    return document
+        for text, frequencies, length in zip(texts, counted, lengths, strict=True)
+    ]
+    _insert(documents)
+    SearchChunk.objects.bulk_create(
+        SearchChunk(
+            document=document,
+            position=position,
+            start=start,
+            end=end,
+            terms=pack_terms(_count_terms(text.detail[start:end])),
+        )
+        for document, text in zip(documents, texts, strict=True)
+        if text.detail is not None
+        for position, (start, end) in enumerate(chunk_spans(text.detail))
+    )
+    return documents
+
+
+def _insert(documents: Sequence[SearchDocument]) -> None:
+    """One statement for many, with their keys, which not every database returns."""
+    if len(documents) == 1:
+        documents[0].save(force_insert=True)
+        return
+    SearchDocument.objects.bulk_create(documents, batch_size=_DOCUMENTS_PER_STATEMENT)
+    if all(document.pk for document in documents):
+        return
+    stored = SearchDocument.objects.filter(
+        artifact__in={document.artifact_id for document in documents}
+    ).values_list("artifact_id", "entry_key", "pk")
+    keys = {(artifact, entry): key for artifact, entry, key in stored}
+    for document in documents:
+        document.pk = keys[document.artifact_id, document.entry_key]
 
 
 def remove_documents(documents: Sequence[SearchDocument]) -> None:

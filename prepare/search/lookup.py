@@ -12,6 +12,7 @@ from django.db import connection
 
 from prepare import limits
 from prepare.models import SearchPool, Term
+from prepare.search import vendors
 from prepare.search.analysis import han_share, query_terms, term_key
 from prepare.search.ranking import (
     Gate,
@@ -66,24 +67,30 @@ class SearchPlan:
 
     def rank(self, key: PoolKey) -> tuple[Hit, ...]:
         """Admitted hits of one pool, best first, ties by artifact id, then entry id."""
-        return tuple(hit for hit, is_in in self.judge(key) if is_in)
+        return self.admitted(self.find(key))
 
-    def judge(self, key: PoolKey) -> list[tuple[Hit, bool]]:
-        """Every ranked hit of one pool, and whether it is admitted."""
+    def find(self, key: PoolKey) -> list[Hit]:
+        """`rank` before admission, down to the depth of the search."""
+        weighting = self.weighting(key)
+        if weighting is None:
+            return []
+        return _rank(self.pools[key].pk, weighting, self.postings_cap, self.depth)
+
+    def weighting(self, key: PoolKey) -> Weighting | None:
+        """The weights of the query in one pool; None if nothing can be searched."""
         row = self.pools.get(key)
         if row is None or not self.terms:
-            return []
-        weighting = weigh(
-            _statistics(row), self.frequencies.get(row.pk, {}), self.terms
-        )
-        hits = _rank(row.pk, weighting, self.postings_cap, self.depth)
+            return None
+        return weigh(_statistics(row), self.frequencies.get(row.pk, {}), self.terms)
+
+    def admitted(self, hits: Sequence[Hit]) -> tuple[Hit, ...]:
         admitted = admit(
             [hit.mass for hit in hits],
             self.han_share,
             self.gate,
             term_count=len(self.terms),
         )
-        return list(zip(hits, admitted, strict=True))
+        return tuple(hit for hit, is_in in zip(hits, admitted, strict=True) if is_in)
 
 
 def plan_search(
@@ -206,8 +213,10 @@ class _RankingQuery:
         """Sum the postings of the driving terms.
 
         `newest` bounds a single term that is over the cap by itself: its newest
-        documents stand for it.
+        documents stand for it, read in the order of its postings.
         """
+        if newest is None:
+            terms = vendors.pad_terms(terms)
         case, case_parameters = self._idf_case(terms)
         bound = "" if newest is None else " ORDER BY document_id DESC LIMIT %s"
         bound_parameters = [] if newest is None else [newest]
@@ -237,6 +246,7 @@ class _RankingQuery:
             "SELECT score FROM driven ORDER BY score DESC LIMIT 1 OFFSET %s), 0)",
             [_COARSE_DEPTH - 1],
         )
+        terms = vendors.pad_terms(terms)
         case, case_parameters = self._idf_case(terms)
         # CROSS JOIN fixes the order on SQLite: documents first, then their postings.
         self._add(

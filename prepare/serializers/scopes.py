@@ -68,7 +68,7 @@ class CreateScopeRequestSerializer(ScopeFieldsSerializer):
     scope_id = NewScopeIdField(
         required=False, help_text="Chosen by the caller; generated if left out."
     )
-    idempotency_key = StrictCharField(
+    idempotency_key = TrimmedCharField(
         max_length=limits.IDEMPOTENCY_KEY_CHARS, allow_nul=False
     )
 
@@ -97,9 +97,9 @@ class SetDefaultScopeRequestSerializer(StrictSerializer):
 
 
 class BindingKeySerializer(StrictSerializer):
-    integration = StrictCharField(max_length=128, allow_nul=False)
-    kind = StrictCharField(max_length=64, allow_nul=False)
-    external_id = StrictCharField(max_length=256, allow_nul=False)
+    integration = TrimmedCharField(max_length=128, allow_nul=False)
+    kind = TrimmedCharField(max_length=64, allow_nul=False)
+    external_id = TrimmedCharField(max_length=256, allow_nul=False)
 
 
 class ResolveScopeBindingRequestSerializer(StrictSerializer):

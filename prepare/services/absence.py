@@ -1,227 +1,212 @@
-"""Why is this one not in the context? One exact identity, one answer.
+"""Why one exact identity is not among the candidates of a request (demand row 1).
 
-A receipt counts omissions and names nothing that was left out. An operator may ask for
-one identity that the operator may read; the answer comes from the same candidates and
-the same build. Whatever may not be read is answered as if it were not there (J-3).
+For the Inspector, which may name what it explains; a receipt only counts. The answer is
+looked up in the snapshot that the candidates came from, under the same rights: of a
+Scope that may not be read it says what it says of one that does not exist.
 """
 
-from dataclasses import dataclass, field
+import json
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from prepare import limits
-from prepare.models import Artifact, Scope
-from prepare.search.lookup import PoolKey, plan_search
-from prepare.search.verdicts import PoolVerdict, Verdict, judge_document
-from prepare.services import access
+from prepare.errors import Forbidden, ScopeNotFound
+from prepare.models import (
+    Artifact,
+    ArtifactRevision,
+    ContextReference,
+    Scope,
+    SearchDocument,
+)
+from prepare.search.lookup import PoolKey
+from prepare.search.standing import SearchCause, Standing, find_standing
 from prepare.services.access import Action, Principal
-from prepare.services.legacy import bounded_candidates as bounded_in_envelope
-from prepare.services.merging import Omissions, interleave
-from prepare.services.packing import bounded_candidates as bounded_in_text
-from prepare.services.recall import Recalled
+from prepare.services.reading import head_ref
 from prepare.services.runtime import Runtime
-from prepare.values import Build, Dropped, Identity, PrepareRequest, Reason
+from prepare.services.scopes import authorized_scope
+from prepare.values import ArtifactRef, Identity, PrepareRequest
 
-# Of causes that are no reason of an omission: why it never was in a bounded list.
-Absence = Literal[
-    "unknown_scope",
-    "scope_not_read",
-    "family_not_recalled",
-    "family_not_selected",
-    "reader_not_configured",
-    "not_stored",
-    "not_head",
-    "forgotten",
-    "merged",
-    "retired",
-    "not_offered",
-]
+Cause = (
+    Literal[
+        "scope_hidden",  # unknown, or not readable: one answer for both
+        "scope_not_read",
+        "topics_of_reference",  # topic memories come from the current Scope only
+        "family_never_recalled",
+        "family_not_selected",
+        "reader_not_configured",
+        "not_stored",
+        "revision_not_stored",
+        "entry_needed",  # a Memory collection is offered entry by entry
+        "forgotten",
+        "merged",
+        "retired",
+        "not_head",
+        "entry_not_held",
+        "entry_inactive",
+        "entry_superseded",
+        "not_indexed",
+    ]
+    | SearchCause
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stored:
-    """The Artifact that was asked for as it is now: its newest revision, its state."""
+class Absence:
+    """`cause` is the first of all reasons, in the order in which a request meets them.
 
-    head_revision: int
-    state: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """`cause` None means that it was selected, at `position` counted from 1.
-
-    `rank` of `list_length` is its place among the family's merged candidates, before
-    any rule dropped one; None if it was in no list. `stored` None means that this
-    Scope holds no such Artifact, or that it may not be read. `search` is there if the
-    family's search could have offered it.
+    `selector` is the section that could offer it. `current` is what recall offers of
+    this Artifact now, or what it was merged into; `standing` counts the list it is not
+    in, if this request searches that list.
     """
 
-    identity: Identity
-    cause: Reason | Absence | Verdict | None
-    position: int | None = None
-    truncated: bool = False
-    family: str | None = None
-    rank: int | None = None
-    list_length: int = 0
-    cut_by_pool: bool = False
-    stored: Stored | None = None
-    search: PoolVerdict | None = None
+    cause: Cause
+    selector: str | None = None
+    current: Identity | None = None
+    standing: Standing | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """One run: what was asked, found and built, and who wants to know."""
-
-    request: PrepareRequest
-    recalled: Recalled
-    build: Build
-    principal: Principal
-    runtime: Runtime = field(default_factory=Runtime)
-
-
-def selector_of(stored_family: str) -> str | None:
-    """The family word of a request that recalls this stored family."""
-    if stored_family in (limits.ATOMIC_MEMORY, limits.MEMORY_COLLECTION):
-        return limits.MEMORY
-    return stored_family if stored_family in limits.SELECTABLE_FAMILIES else None
-
-
-def recall_ranks(request: PrepareRequest, recalled: Recalled) -> dict[Identity, int]:
-    """Each bounded candidate's rank within its family, as the text form shows it."""
-    bounded = bounded_in_envelope if request.assembly is None else bounded_in_text
-    return {
-        candidate.identity: rank
-        for family in request.families
-        for rank, candidate in enumerate(
-            bounded(family, recalled.pools.get(family, ()), Omissions()), start=1
+def find_absence(
+    wanted: Identity,
+    *,
+    request: PrepareRequest,
+    principal: Principal,
+    runtime: Runtime,
+) -> Absence:
+    """Why `wanted` is in no list of this request. Reads; the number of statements does
+    not depend on what is stored."""
+    try:
+        scope = authorized_scope(
+            scope_id=wanted.scope_id, principal=principal, action=Action.READ
         )
+    except (Forbidden, ScopeNotFound):
+        return Absence(cause="scope_hidden")
+    selector = limits.SELECTORS.get(wanted.artifact.family)
+    if selector is None:
+        return Absence(cause="family_never_recalled")
+    if scope_cause := _scope_cause(scope, selector, request):
+        return Absence(cause=scope_cause, selector=selector)
+    absence = _find_stored(scope, wanted, selector)
+    if selector not in request.families:
+        return replace(absence, cause="family_not_selected", standing=None)
+    if selector not in runtime.readers:
+        return replace(absence, cause="reader_not_configured", standing=None)
+    if selector == limits.PROFILE:
+        return absence
+    document = None
+    if absence.cause == "not_indexed":
+        document = _find_document(scope, wanted)
+    standing = find_standing(
+        key=PoolKey(scope_id=scope.pk, family=selector),
+        document=document,
+        query=request.query,
+        gate=runtime.gate,
+        postings_cap=runtime.postings_cap,
+        bound=limits.POOL_CAPS[selector],
+    )
+    return replace(absence, cause=standing.cause or absence.cause, standing=standing)
+
+
+def _scope_cause(scope: Scope, selector: str, request: PrepareRequest) -> Cause | None:
+    """Whether this request reads `selector` in this Scope (B.2, J-11)."""
+    if scope.scope_id == request.scope_id:
+        return None
+    is_reference = ContextReference.objects.filter(
+        scope__scope_id=request.scope_id, target=scope
+    ).exists()
+    if not is_reference:
+        return "scope_not_read"
+    is_crossing = selector in limits.CROSSING_FAMILIES
+    return None if is_crossing else "topics_of_reference"
+
+
+def _find_document(scope: Scope, wanted: Identity) -> SearchDocument | None:
+    """The searchable text of a current identity; projection and head agree, or recall
+    would have failed."""
+    return SearchDocument.objects.filter(
+        artifact__scope=scope,
+        artifact__family=wanted.artifact.family,
+        artifact_key=wanted.artifact.artifact_id,
+        entry_key=wanted.entry_id or "",
+    ).first()
+
+
+def _find_stored(scope: Scope, wanted: Identity, selector: str) -> Absence:
+    """What the Scope holds of it; `not_indexed` says that it is stored and current."""
+
+    def absent(cause: Cause, current: Identity | None = None) -> Absence:
+        return Absence(cause=cause, selector=selector, current=current)
+
+    artifact = wanted.artifact
+    head = (
+        Artifact.objects.filter(
+            scope=scope, family=artifact.family, artifact_id=artifact.artifact_id
+        )
+        .select_related("merged_into")
+        .first()
+    )
+    # A database that pads would find `a` for `a `.
+    if head is None or head.artifact_id != artifact.artifact_id:
+        return absent("not_stored")
+    manifests = _read_manifests(head, artifact.revision)
+    if artifact.revision not in manifests:
+        return absent("revision_not_stored", _current(scope, head_ref(head)))
+    if head.merged_into is not None:
+        return absent("merged", _current(scope, head_ref(head.merged_into)))
+    if head.state == "forgotten":
+        return absent("forgotten")
+    if head.state == "retired":
+        return absent("retired")
+    if artifact.family == limits.MEMORY_COLLECTION:
+        return _find_entry(scope, wanted, head, manifests)
+    if artifact.revision != head.revision:
+        return absent("not_head", _current(scope, head_ref(head)))
+    return absent("not_indexed")
+
+
+def _current(scope: Scope, artifact: ArtifactRef) -> Identity:
+    return Identity(scope_id=scope.scope_id, artifact=artifact)
+
+
+# Entry id -> (entry version id, state), of one revision; empty for other families.
+_Manifest = dict[str, tuple[str, str]]
+
+
+def _read_manifests(head: Artifact, revision: int) -> dict[int, _Manifest]:
+    """Of this revision and the head, those that are stored; one statement."""
+    rows = ArtifactRevision.objects.filter(
+        artifact=head, revision__in={revision, head.revision}
+    )
+    is_collection = head.family == limits.MEMORY_COLLECTION
+    return {
+        row.revision: {
+            entry["entry_id"]: (entry["entry_version_id"], entry["state"])
+            for entry in (json.loads(row.content)["entries"] if is_collection else ())
+        }
+        for row in rows
     }
 
 
-def explain_absence(question: Question, identity: Identity) -> Answer:
-    """Selected, dropped from a bounded list, or never in one; and why.
+def _find_entry(
+    scope: Scope, wanted: Identity, head: Artifact, manifests: dict[int, _Manifest]
+) -> Absence:
+    """An entry is offered as the head revision of its collection holds it (J-2)."""
 
-    A constant number of reads; call it inside the snapshot of the recall.
-    """
-    family = selector_of(identity.artifact.family)
-    scope = _readable_scope(question.principal, identity.scope_id)
-    if scope is None:
-        return Answer(identity=identity, cause="unknown_scope", family=family)
-    head = Artifact.objects.filter(
-        scope=scope,
-        family=identity.artifact.family,
-        artifact_id=identity.artifact.artifact_id,
-    ).first()
-    if head is not None and head.artifact_id != identity.artifact.artifact_id:
-        head = None
-    stored = None
-    if head is not None:
-        stored = Stored(head_revision=head.revision, state=head.state)
-    found = _find_in_lists(question, identity, family, stored)
-    if found is not None:
-        return found
-    cause = _refusal(question, identity, family)
-    if cause is not None or family is None:
-        return Answer(identity=identity, cause=cause, family=family, stored=stored)
-    verdict = None
-    if head is not None and family != limits.PROFILE:
-        verdict = _ask_search(question, scope, family, head, identity)
-    return Answer(
-        identity=identity,
-        cause=_state_cause(identity, head) or _verdict_cause(verdict),
-        family=family,
-        stored=stored,
-        search=verdict,
+    def absent(cause: Cause, current: Identity | None = None) -> Absence:
+        return Absence(cause=cause, selector=limits.MEMORY, current=current)
+
+    if wanted.entry_id is None:
+        return absent("entry_needed")
+    version_id, _ = manifests[wanted.artifact.revision].get(
+        wanted.entry_id, (None, None)
     )
-
-
-def _readable_scope(principal: Principal, scope_id: str) -> Scope | None:
-    scope = Scope.objects.filter(scope_id=scope_id).first()
-    # A database that pads would find `a` for `a `.
-    if scope is None or scope.scope_id != scope_id:
-        return None
-    allowed = access.allowed_scopes(principal, Action.READ, [scope.pk])
-    return scope if scope.pk in allowed else None
-
-
-def _find_in_lists(
-    question: Question, identity: Identity, family: str | None, stored: Stored | None
-) -> Answer | None:
-    """The answer for a candidate of this run; None if it was not one."""
-    build = question.build
-    if family is None:
-        return None
-    pools = question.recalled.pools.get(family, ())
-    merged = [one.identity for one in interleave(pool.candidates for pool in pools)]
-    if family not in question.request.families or identity not in merged:
-        return None
-    rank = merged.index(identity) + 1
-    origins = list(build.origins)
-    position = origins.index(identity) + 1 if identity in origins else None
-    truncated = any(
-        item.identity == identity and item.truncated for item in build.selected
-    )
-    reason = None if position else _reason(build.dropped, identity)
-    cap = limits.POOL_CAPS.get(family)
-    return Answer(
-        identity=identity,
-        cause=reason,
-        position=position,
-        truncated=truncated,
-        family=family,
-        rank=rank,
-        list_length=len(merged),
-        cut_by_pool=reason == "family_limit" and cap is not None and rank > cap,
-        stored=stored,
-    )
-
-
-def _reason(dropped: tuple[Dropped, ...], identity: Identity) -> Reason | None:
-    return next((one.reason for one in dropped if one.identity == identity), None)
-
-
-def _refusal(
-    question: Question, identity: Identity, family: str | None
-) -> Absence | None:
-    """Why this request does not look where the identity is."""
-    request = question.request
-    if family is None:
-        return "family_not_recalled"
-    if family not in request.families:
-        return "family_not_selected"
-    if family not in question.runtime.readers:
-        return "reader_not_configured"
-    read = {pool.scope_id for pool in question.recalled.pools.get(family, ())}
-    return None if identity.scope_id in read else "scope_not_read"
-
-
-def _state_cause(identity: Identity, head: Artifact | None) -> Absence | None:
-    """Recall offers active heads only."""
-    if head is None or identity.artifact.revision > head.revision:
-        return "not_stored"
-    if head.state == "forgotten":
-        return "forgotten"
-    if head.state == "merged":
-        return "merged"
-    if head.state == "retired":
-        return "retired"
-    return None if identity.artifact.revision == head.revision else "not_head"
-
-
-def _verdict_cause(verdict: PoolVerdict | None) -> Absence | Verdict:
-    if verdict is None:
-        return "not_offered"
-    # The head was offered, so it holds another version of this entry.
-    return "not_head" if verdict.verdict == "offered" else verdict.verdict
-
-
-def _ask_search(
-    question: Question, scope: Scope, family: str, head: Artifact, identity: Identity
-) -> PoolVerdict:
-    key = PoolKey(scope_id=scope.pk, family=family)
-    plan = plan_search(
-        query=question.request.query,
-        pools=[key],
-        gate=question.runtime.gate,
-        postings_cap=question.runtime.postings_cap,
-    )
-    return judge_document(plan, key, artifact_key=head.pk, entry_id=identity.entry_id)
+    if version_id is None or version_id != wanted.entry_version_id:
+        return absent("entry_not_held")
+    current_id, state = manifests[head.revision][wanted.entry_id]
+    if state != "active":
+        return absent("entry_inactive")
+    current = replace(wanted, artifact=head_ref(head), entry_version_id=current_id)
+    if current_id != wanted.entry_version_id:
+        return absent("entry_superseded", current)
+    if wanted.artifact.revision != head.revision:
+        return absent("not_head", current)
+    return absent("not_indexed")

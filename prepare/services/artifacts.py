@@ -30,14 +30,9 @@ from prepare.services import contents
 from prepare.services.identifiers import check_visible_ascii, new_identifier
 from prepare.services.writing import write_transaction
 from prepare.values import ArtifactRef
+from prepare.values import SourceRef as SourceRef
 
 Lifecycle = Artifact.Lifecycle
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRef:
-    source_type: str
-    source_id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +156,8 @@ def lock_head(*, scope: Scope, family: str, artifact_id: str) -> Artifact:
         .filter(scope=scope, family=family, artifact_id=artifact_id)
         .first()
     )
-    if head is None:
+    # A database that pads would find `a` for `a `.
+    if head is None or head.artifact_id != artifact_id:
         raise ArtifactNotFound
     return head
 
@@ -205,7 +201,10 @@ def find_sources(scope: Scope, references: Sequence[SourceRef]) -> list[Source]:
             source_type=reference.source_type,
             source_id=reference.source_id,
         ).first()
-        if source is None:
+        # A database that pads would find `a` for `a `.
+        if source is None or reference != SourceRef(
+            source_type=source.source_type, source_id=source.source_id
+        ):
             raise SourceNotFound
         found.append(source)
     return found

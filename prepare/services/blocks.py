@@ -41,11 +41,16 @@ class Block:
     notes: tuple[str, ...]
 
 
+# More than twice what any text holds; each one is read from the database.
+CLAIMS_READ = 64
+
+
 @dataclass(slots=True)
 class Findings:
     """What a parser collects while it reads on; it never stops at a problem."""
 
     claims: list[Claim] = field(default_factory=list)
+    more_claims: int = 0
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -54,6 +59,9 @@ class Findings:
             check_citation(claim.citation)
         except InvalidRequest:
             self.problems.append(f"{where}: an identity that no Artifact can have")
+            return
+        if len(self.claims) == CLAIMS_READ:
+            self.more_claims += 1
             return
         if any(claim.citation == known.citation for known in self.claims):
             self.problems.append(f"{where}: cites what an earlier item cites")
@@ -65,6 +73,10 @@ class Findings:
             self.problems.append(f"{size} bytes are above every possible budget")
         if not self.claims:
             self.problems.append("no citation could be read")
+        if self.more_claims:
+            self.problems.append(
+                f"{self.more_claims} citations above {CLAIMS_READ} were not read"
+            )
         return Block(
             form=form,
             content_bytes=size,

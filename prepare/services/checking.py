@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,12 @@ from prepare import limits
 from prepare.compactjson import dump_compact
 from prepare.errors import InvalidRequest, Violation
 from prepare.services.identifiers import check_name, check_visible_ascii
-from prepare.values import ArtifactRef, CodeIdentity, Identity
+from prepare.values import (
+    REPORTED_VIOLATIONS,
+    ArtifactRef,
+    CodeIdentity,
+    Identity,
+)
 
 SCHEMA_FILE = Path(__file__).parents[2] / "openapi" / "receipt.schema.json"
 
@@ -77,13 +83,29 @@ class ContentCheck:
     citations: tuple[Citation | CodeIdentity, ...]
 
 
-def check_content(content: bytes, receipt: Json) -> ContentCheck:
+def check_content(content: bytes | None, receipt: Json) -> ContentCheck:
     """Recompute what the receipt says about the injected bytes (R-028, R-030).
 
-    `content` is empty for a response of status `empty`. Raises `InvalidRequest` with
-    every violation if this is not a receipt of our policy.
+    `content` is empty for a response of status `empty`, None if it is not at hand: then
+    there are no checks. Raises `InvalidRequest` with the violations if this is not a
+    receipt of our policy.
     """
     check_receipt(receipt)
+    checks, notes = _compare(content, receipt)
+    return ContentCheck(
+        checks=checks,
+        problems=tuple(_contradictions(receipt)),
+        notes=notes,
+        citations=tuple(_citation(item) for item in receipt["selected"]),
+    )
+
+
+def _compare(
+    content: bytes | None, receipt: Json
+) -> tuple[tuple[Check, ...], tuple[str, ...]]:
+    """The checks, and what explains a mismatch."""
+    if content is None:
+        return (), ()
     expected = receipt["content_digest"]
     checks = (
         Check(name="content_digest", expected=expected, actual=_digest(content)),
@@ -92,12 +114,7 @@ def check_content(content: bytes, receipt: Json) -> ContentCheck:
         ),
     )
     is_equal = all(check.outcome == "match" for check in checks)
-    return ContentCheck(
-        checks=checks,
-        problems=tuple(_contradictions(receipt)),
-        notes=() if is_equal else tuple(_explain_mismatch(content, expected)),
-        citations=tuple(_citation(item) for item in receipt["selected"]),
-    )
+    return checks, () if is_equal else tuple(_explain_mismatch(content, expected))
 
 
 def _digest(content: bytes) -> str | None:
@@ -118,8 +135,12 @@ def _explain_mismatch(content: bytes, expected: str | None) -> Iterator[str]:
 
 
 def check_receipt(receipt: object) -> None:
-    """Schema, size and identities (R-036, R-180); raises `InvalidRequest`."""
-    violations = list(_violations(_schema(), receipt, ("receipt",)))
+    """Schema, size and identities (R-036, R-180); raises `InvalidRequest`.
+
+    Some megabytes may break the schema in each place; nobody reads beyond the first.
+    """
+    found = _violations(_schema(), receipt, ("receipt",))
+    violations = list(islice(found, REPORTED_VIOLATIONS))
     if not violations and isinstance(receipt, Mapping):
         violations = list(_bound_violations(receipt))
     if violations:
@@ -153,7 +174,10 @@ def _violations(schema: Json, value: object, loc: Loc) -> Iterator[Violation]:
     if "$ref" in schema:
         schema = _schema()["$defs"][schema["$ref"].rpartition("/")[2]]
     if "oneOf" in schema:
-        found = [list(_violations(option, value, loc)) for option in schema["oneOf"]]
+        found = [
+            list(islice(_violations(option, value, loc), REPORTED_VIOLATIONS))
+            for option in schema["oneOf"]
+        ]
         if all(found):
             yield from min(found, key=len)  # of the form that it is most like
         return

@@ -44,6 +44,12 @@ def check_thoroughly() -> Health:
     return Health(checks=checks)
 
 
+def describe_index() -> str:
+    """How much the search index holds."""
+    documents, pools = SearchDocument.objects.count(), SearchPool.objects.count()
+    return f"{documents} documents in {pools} pools"
+
+
 def _run(check: Callable[[], str]) -> str:
     try:
         return check()

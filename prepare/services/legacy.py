@@ -36,14 +36,14 @@ _BEFORE = f"{NOTICE}\n\nBEGIN_POWERCONTEXT_PREPARED_CONTEXT_V1\n"
 _OPEN = '{"trust":"untrusted_history","items":['
 _CLOSE = "]}"
 _AFTER = "\nEND_POWERCONTEXT_PREPARED_CONTEXT_V1"
-_FRAME_BYTES = len((_BEFORE + _OPEN + _CLOSE + _AFTER).encode())
+FRAME_BYTES = len((_BEFORE + _OPEN + _CLOSE + _AFTER).encode())
 
 
 @dataclass(slots=True)
 class _Envelope:
     current_scope_id: str
     max_bytes: int
-    size: int = _FRAME_BYTES
+    size: int = FRAME_BYTES
     items: list[str] = field(default_factory=list)
     origins: list[Identity] = field(default_factory=list)
     selected: list[SelectedItem] = field(default_factory=list)
@@ -109,7 +109,7 @@ def bounded_candidates(
         for pool in pools
     )
     cap = limits.LEGACY_EXPERIENCES if family == limits.EXPERIENCE else None
-    return cut(list(interleave(lists)), cap, family, omissions)
+    return cut(list(interleave(lists)), cap, family, omissions, "envelope")
 
 
 def _pack_item(envelope: _Envelope, family: str, candidate: Candidate) -> None:

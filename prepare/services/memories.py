@@ -36,7 +36,7 @@ _LIFECYCLES = {
     "forgotten": Lifecycle.DEPRECATED,
     "retired": Lifecycle.RETIRED,
 }
-_STATE_FILTERS = {
+STATE_FILTERS = {
     "active": Q(lifecycle=Lifecycle.ACTIVE),
     "forgotten": Q(lifecycle=Lifecycle.DEPRECATED, merged_into=None),
     "merged": Q(merged_into__isnull=False),
@@ -157,7 +157,7 @@ def list_memories(
     """Atomic memory heads in any of the states, optionally of one kind."""
     wanted = Q(pk=None)
     for state in states:
-        wanted |= _STATE_FILTERS[state]
+        wanted |= STATE_FILTERS[state]
     heads = Artifact.objects.filter(
         wanted, scope=scope, family=limits.ATOMIC_MEMORY
     ).select_related("merged_into")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from prepare import limits
 from prepare.errors import InvariantViolated
 from prepare.values import (
+    Bound,
     Candidate,
     Dropped,
     Omission,
@@ -26,10 +27,18 @@ class Omissions:
         self._counts: Counter[tuple[str, Reason]] = Counter()
         self._dropped: list[Dropped] = []
 
-    def drop(self, family: str, reason: Reason, *candidates: Candidate) -> None:
+    def drop(
+        self,
+        family: str,
+        reason: Reason,
+        *candidates: Candidate,
+        bound: Bound | None = None,
+    ) -> None:
         for candidate in candidates:
             self._counts[family, reason] += 1
-            self._dropped.append(Dropped(identity=candidate.identity, reason=reason))
+            self._dropped.append(
+                Dropped(identity=candidate.identity, reason=reason, bound=bound)
+            )
 
     def note_empty(self, family: str) -> None:
         """One event without a candidate: the family's list is empty."""
@@ -67,11 +76,15 @@ def interleave(lists: Iterable[Sequence[Candidate]]) -> Iterator[Candidate]:
 
 
 def cut(
-    merged: list[Candidate], cap: int | None, family: str, omissions: Omissions
+    merged: list[Candidate],
+    cap: int | None,
+    family: str,
+    omissions: Omissions,
+    bound: Bound = "pool",
 ) -> list[Candidate]:
     if cap is None:
         return merged
-    omissions.drop(family, "family_limit", *merged[cap:])
+    omissions.drop(family, "family_limit", *merged[cap:], bound=bound)
     return merged[:cap]
 
 

@@ -109,7 +109,9 @@ def _pack_section(
     for rank, candidate in enumerate(candidates, start=1):
         if included == section.limit:
             left = candidates[rank - 1 :]
-            packing.omissions.drop(section.family, "family_limit", *left)
+            packing.omissions.drop(
+                section.family, "family_limit", *left, bound="section"
+            )
             break
         included += _pack_entry(packing, section.family, included + 1, rank, candidate)
 

@@ -3,7 +3,7 @@
 import logging
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from prepare import limits
@@ -58,17 +58,40 @@ def recall_for(
     runtime: Runtime,
     stopwatch: Stopwatch,
 ) -> Recalled:
-    """First half: check, authorize, and find candidates in one snapshot."""
+    """First half: check, authorize, and find candidates in one snapshot.
+
+    Raises `InvalidRequest` before any read (A-027), `ScopeNotFound` or `Forbidden`
+    before recall, and what a failed search raised.
+    """
     check_request(request, runtime)
-    families = request.families
+    return recall_families(
+        request.families,
+        scope_id=request.scope_id,
+        query=request.query,
+        principal=principal,
+        runtime=runtime,
+        stopwatch=stopwatch,
+    )
+
+
+def recall_families(
+    families: Sequence[str],
+    *,
+    scope_id: str,
+    query: str,
+    principal: Principal,
+    runtime: Runtime,
+    stopwatch: Stopwatch,
+) -> Recalled:
+    """`recall_for` these families; what one has found does not depend on the others."""
     with read_snapshot():
         scopes = readable_scopes(
-            scope_id=request.scope_id,
+            scope_id=scope_id,
             crosses_references=not limits.CROSSING_FAMILIES.isdisjoint(families),
             principal=principal,
         )
         return recall(
-            query=request.query,
+            query=query,
             families=families,
             scopes=scopes,
             runtime=runtime,

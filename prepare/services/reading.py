@@ -87,7 +87,8 @@ def read_revision(*, scope: Scope, artifact: ArtifactRef) -> RevisionView:
         )
         .first()
     )
-    if row is None:
+    # A database that pads would find `a` for `a `.
+    if row is None or row.artifact.artifact_id != artifact.artifact_id:
         raise ArtifactNotFound
     return revision_view(scope, row)
 

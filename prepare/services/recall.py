@@ -6,8 +6,8 @@ it is never an empty pool (A-079).
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db.models import F
@@ -52,6 +52,22 @@ _STAGES: dict[str, StageName] = {
 class Recalled:
     pools: Pools = field(default_factory=dict)
     evidence: RecallEvidence = field(default_factory=RecallEvidence)
+
+    def only(self, families: Collection[str]) -> "Recalled":
+        """What asking for just these families would have found and reported."""
+        if not families:
+            return Recalled()
+        named = {receipt_family(family) for family in families}
+        searches = [one for one in self.evidence.searches if one.family in named]
+        return Recalled(
+            pools={key: self.pools[key] for key in families if key in self.pools},
+            evidence=replace(self.evidence, searches=tuple(searches)),
+        )
+
+
+def search_stages(families: Collection[str]) -> frozenset[StageName]:
+    """The stages in which these families are searched."""
+    return frozenset(_STAGES[family] for family in families if family in _STAGES)
 
 
 def recall(

@@ -126,6 +126,7 @@ def _create_scope(
 ) -> Scope:
     if scope_id is not None:
         check_name(scope_id, limits.SCOPE_ID_CHARS, "scope_id")
+    check_name(idempotency_key, limits.IDEMPOTENCY_KEY_CHARS, "idempotency_key")
     payload = fields.as_json() | {"scope_id": scope_id}
     digest = contents.digest(contents.canonical_json(payload))
     existing = Scope.objects.filter(idempotency_key=idempotency_key).first()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from prepare import limits
-from prepare.models import Scope
+from prepare.models import Scope, SearchPool
 from prepare.search import lookup
 from prepare.search.lookup import Hit, PoolKey
 from prepare.search.vendors import read_snapshot
@@ -15,6 +15,7 @@ from prepare.services import reading
 from prepare.services.reading import MemoryView
 from prepare.services.recall import load_bodies
 from prepare.services.runtime import Runtime
+from prepare.services.stored import RankedHit, SearchResult
 from prepare.values import TopicCandidate
 
 # How many ranked memories a search of atomic memories looks through: entries of
@@ -80,6 +81,29 @@ def search_topics(
         for rank, candidate in enumerate(candidates, start=1)
         if isinstance(candidate, TopicCandidate)
     ]
+
+
+def search_family(
+    *, scope: Scope, family: str, query: str, start: int, size: int, runtime: Runtime
+) -> SearchResult:
+    """What one family of one Scope holds of the query, best first, `start` left out.
+
+    `family` is the selector: `memory` finds atomic memories and entries of collections.
+    Raises `NotReady` if the search cannot be trusted: that is never an empty result.
+    """
+    with read_snapshot():
+        hits = _find(scope, family, query, start + size + 1, runtime)[start:]
+        bodies = load_bodies(hits[:size], query)
+        candidates = [bodies.candidate(scope, hit) for hit in hits[:size]]
+        pool = SearchPool.objects.filter(scope=scope, family=family).first()
+    return SearchResult(
+        hits=tuple(
+            RankedHit(rank=rank, candidate=candidate)
+            for rank, candidate in enumerate(candidates, start=start + 1)
+        ),
+        has_more=len(hits) > size,
+        documents=0 if pool is None else pool.documents,
+    )
 
 
 def _find(

@@ -131,7 +131,8 @@ def find_visible(scope_id: str, principal: Principal) -> Scope:
     if principal.is_server_admin:
         return service.find_scope(scope_id)
     scope = service.visible_scopes(principal).filter(scope_id=scope_id).first()
-    if scope is None:
+    # A database that pads would find `a` for `a `.
+    if scope is None or scope.scope_id != scope_id:
         raise Forbidden
     return scope
 

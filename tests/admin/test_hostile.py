@@ -153,7 +153,7 @@ def test_hostile_searches(admin: Browser, model: str, text: str) -> None:
     [
         {"family": SCRIPT},
         {"family": WITH_NUL},
-        {"lifecycle__exact": SCRIPT},
+        {"state": SCRIPT},
         {"scope__id__exact": "abc"},
         {"scope__id__exact": "9" * 40},
         {"scope__scope_id__regex": "(a+)+$"},

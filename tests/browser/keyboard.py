@@ -4,12 +4,15 @@ from playwright.sync_api import Page
 
 # How an element looks, as far as focus may change it; in drawings by their shapes.
 _LOOK = """
-() => { window.lookOf = (element) => [element, ...element.querySelectorAll("rect, circle, path")]
-  .map((part) => getComputedStyle(part))
-  .map((style) => [
-    style.outlineStyle === "none" ? "" : style.outlineWidth,
-    style.boxShadow, style.stroke, style.strokeWidth,
-  ].join()).join(); }
+() => {
+  window.lookOf = (element) =>
+    [element, ...element.querySelectorAll("rect, circle, path")]
+      .map((part) => getComputedStyle(part))
+      .map((style) => [
+        style.outlineStyle === "none" ? "" : style.outlineWidth,
+        style.boxShadow, style.stroke, style.strokeWidth,
+      ].join()).join();
+}
 """
 # Everything a person can use, in the order of the document, each with a mark by which
 # `_STEP` names it again. Of radio buttons with one name Tab reaches one.

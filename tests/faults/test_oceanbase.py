@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.faults.seekdb import Engine
+from tests.engines.oceanbase import OceanBase
 from tests.serving import PROJECT, Server
 
 pytestmark = pytest.mark.oceanbase
@@ -93,14 +93,8 @@ def together(job: Callable[[int], Any]) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
-    with Engine(tmp_path_factory.mktemp("engine")) as engine:
-        yield engine
-
-
-@pytest.fixture(scope="module")
 def server(
-    engine: Engine, tmp_path_factory: pytest.TempPathFactory
+    engine: OceanBase, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Server]:
     url = engine.create_database("faults")
     folder = tmp_path_factory.mktemp("server")
@@ -214,7 +208,7 @@ class Traffic:
 
 
 def test_killed_engine_loses_nothing_and_workers_recover(
-    engine: Engine, server: Server
+    engine: OceanBase, server: Server
 ) -> None:
     assert remember(server, CONSTANT).status == 200
     traffic = Traffic(server)
@@ -249,7 +243,7 @@ def test_killed_engine_loses_nothing_and_workers_recover(
     check_with_doctor(server)
 
 
-def test_absent_engine(engine: Engine, server: Server) -> None:
+def test_absent_engine(engine: OceanBase, server: Server) -> None:
     engine.kill()
     try:
         assert prepare(server, "zebra").is_retryable
@@ -264,7 +258,7 @@ def test_absent_engine(engine: Engine, server: Server) -> None:
     assert send(server, "GET", "/health/ready").status == 200
 
 
-def test_ranking_reads_by_key(engine: Engine, tmp_path: Path) -> None:
+def test_ranking_reads_by_key(engine: OceanBase, tmp_path: Path) -> None:
     """Terms of one pool by range, everything else by primary key, no table whole."""
     oceanbase = Server(tmp_path, {"DATABASE_URL": engine.create_database("scale")})
     done = subprocess.run(
@@ -288,7 +282,7 @@ def query_sqlite(installation: Server, statement: str) -> list[Any]:
 
 
 def test_export_of_sqlite_is_the_same_on_oceanbase(
-    engine: Engine, tmp_path: Path
+    engine: OceanBase, tmp_path: Path
 ) -> None:
     """Identities, digests and prepared bytes do not depend on the database."""
     export, again = tmp_path / "export.jsonl", tmp_path / "again.jsonl"

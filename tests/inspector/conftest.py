@@ -1,13 +1,18 @@
 """Persons at the Inspector, in access mode `enforced` with CSRF checked."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from prepare.models import Grant, PersonGrant, Scope
+from prepare.models import ArtifactRevision, Grant, PersonGrant, Scope
+from tests.api import Api
+from tests.factories import make_scope, remember
 from tests.inspector.pages import Visitor
+from tests.services.verification import ask
 
 MakeVisitor = Callable[..., Visitor]
 
@@ -37,3 +42,26 @@ def person(db: None) -> MakeVisitor:
 def stranger(db: None) -> Visitor:
     """Somebody who has not signed in."""
     return Visitor(Client(enforce_csrf_checks=True))
+
+
+@pytest.fixture
+def scope(db: None) -> Scope:
+    return make_scope("s")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Injected:
+    """One memory of the Scope `s`, what was injected of it, and the receipt."""
+
+    row: ArtifactRevision
+    content: bytes
+    receipt: dict[str, Any]
+
+
+@pytest.fixture
+def injected(settings: Any, api: Api, scope: Scope) -> Injected:
+    row = remember(scope, "zebra one", artifact_id="m1")
+    settings.ACCESS_MODE = "disabled"
+    content, receipt = ask(api)
+    settings.ACCESS_MODE = "enforced"
+    return Injected(row=row, content=content, receipt=receipt)

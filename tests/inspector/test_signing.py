@@ -79,6 +79,13 @@ def test_the_language_is_chosen_by_header_and_by_button(person):
     assert 'lang="zh-hans"' in visitor.open("try").html
 
 
+def test_the_language_is_chosen_without_a_page_to_go_back_to(person):
+    visitor = person()
+    token = visitor.open("try").fields["csrfmiddlewaretoken"]
+    sent = {"csrfmiddlewaretoken": token, "language": "zh-hans"}
+    assert visitor.post("/inspector/language", sent).location == "/inspector/"
+
+
 def test_an_unknown_page_and_a_wrong_method_are_pages_too(person):
     visitor = person()
     missing = visitor.get("/inspector/nothing-here")

@@ -280,6 +280,20 @@ def test_rebuild_repairs_what_was_spoilt(db) -> None:
     assert read_projection() == before
 
 
+def test_texts_of_a_pool_are_written_together(db) -> None:
+    """Of 30 memories in a rebuild as many statements write as of 3."""
+    scope = make_scope("s")
+    counts = []
+    for number in range(30):
+        remember(scope, f"zebra {number}")
+        if number + 1 in (3, 30):
+            with CaptureQueriesContext(connection) as captured:
+                rebuild_search(report=lambda done: None)
+            counts.append(sum(query["sql"].startswith("INSERT") for query in captured))
+    assert counts[0] == counts[1]
+    assert read_projection() == compute_projection()
+
+
 def test_profiles_and_prompts_are_not_indexed(db) -> None:
     scope = make_scope("s")
     profile(scope, "zebra")

@@ -1,11 +1,14 @@
 """The ranking statement: order, ties, the postings cap, equal to naive BM25 (J-18)."""
 
 import random
+import re
 from collections import Counter
 from itertools import pairwise
 from math import isclose
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from prepare.models import SearchDocument
 from prepare.search import lookup
@@ -73,6 +76,28 @@ def test_ties_among_probed_documents(db) -> None:
     remember(scope, "common only", artifact_id="a")
     hits = search(scope, "zebra common", postings_cap=300)
     assert names(hits) == [(artifact_id, "") for artifact_id in ids[:64]]
+
+
+def test_oceanbase_compiles_few_ranking_statements(db) -> None:
+    """One for up to 8 driving and up to 8 probed terms; elsewhere each its own."""
+    scope = make_scope("s")
+    words = ["zebra", "giraffe", "orchid", "walrus", "falcon"]
+    remember(scope, " ".join(words))
+    for number in range(9):
+        remember(scope, f"common often filler {number}")
+    with CaptureQueriesContext(connection) as captured:
+        for count in range(1, 6):
+            query = " ".join([*words[:count], "common often"])
+            assert len(search(scope, query, postings_cap=5 + count)) == 1
+    ranking = [
+        re.sub(r"-?\b\d+(\.\d+)?(e-?\d+)?\b|%s", "?", query["sql"])
+        for query in captured.captured_queries
+        if query["sql"].startswith("WITH driven")
+    ]
+    assert len(ranking) == 5
+    assert all("probed" in sql for sql in ranking)
+    few = connection.display_name == "OceanBase"
+    assert len(set(ranking)) == (1 if few else 5)
 
 
 def test_newest_documents_stand_for_an_overlong_term(db) -> None:

@@ -325,3 +325,17 @@ def test_it_agrees_with_json_schema(path: tuple[Any, ...], change: Any) -> None:
             assert not validator.is_valid(receipt)
     else:
         assert validator.is_valid(receipt)
+
+
+def test_without_the_content_nothing_is_compared() -> None:
+    checked = check_content(None, receipt_of(truncated=True))
+    assert (checked.checks, checked.notes) == ((), ())
+    assert checked.problems == ("truncated disagrees with the items",)
+    assert len(checked.citations) == 3
+
+
+def test_no_more_violations_are_gathered_than_anybody_reads() -> None:
+    wrong = receipt_of(selected=[{str(n): n for n in range(5000)}] * 40)
+    with pytest.raises(InvalidRequest) as caught:
+        check_receipt(wrong | {str(n): n for n in range(5000)})
+    assert len(caught.value.violations) == 100

@@ -10,7 +10,8 @@ from prepare.models import Grant, Scope
 from prepare.services import contents
 from prepare.services.access import LOCAL, authenticate
 from prepare.services.artifacts import Lineage, SourceRef
-from prepare.services.verifying import ItemReport, VerificationReport, verify_block
+from prepare.services.reports import ItemReport, VerificationReport
+from prepare.services.verifying import verify_block
 from prepare.values import CodeIdentity
 from tests.api import Api
 from tests.factories import make_scope, remember, revise, source, token, write
@@ -321,18 +322,6 @@ def test_it_writes_nothing_and_logs_nothing(
         check(content, receipt)
         verify_block(content=content + b"\n\n", principal=LOCAL)
     assert [one for one in caplog.records if one.name.startswith("prepare")] == []
-
-
-def test_each_scope_is_decided_once(
-    api: Api, shared: tuple[Scope, Scope], django_assert_max_num_queries: Any
-) -> None:
-    content, receipt = ask(api)
-    reader = authenticate(token("reader", *shared), service_token="")
-    # Two for each Scope; head, revision and its two kinds of evidence for each item.
-    with django_assert_max_num_queries(2 * 2 + 2 * 6 + 2) as captured:
-        check(content, receipt, reader)
-    grants = [one for one in captured.captured_queries if "prepare_grant" in one["sql"]]
-    assert len(grants) == 2
 
 
 def test_wire_values_survive_json(api: Api, mixed: Scope) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from prepare.models import Scope
 from prepare.services.access import LOCAL, authenticate
-from prepare.services.verifying import CLAIM_LABEL, ItemReport, verify_block
+from prepare.services.reports import CLAIM_LABEL, ItemReport
+from prepare.services.verifying import verify_block
 from tests.api import Api
 from tests.factories import collect, make_scope, remember, token, topic, write
 from tests.services.building import pack_memories

@@ -9,11 +9,8 @@ from prepare.models import ArtifactRevision, Scope
 from prepare.services import memories
 from prepare.services.access import LOCAL, Principal
 from prepare.services.memories import MemoryTarget
-from prepare.services.verifying import (
-    ItemReport,
-    VerificationReport,
-    verify_receipt,
-)
+from prepare.services.reports import ItemReport, VerificationReport
+from prepare.services.verifying import verify_receipt
 from tests.api import Api
 from tests.factories import (
     BY_TEST,

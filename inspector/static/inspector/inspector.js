@@ -5,3 +5,11 @@
 for (const select of document.querySelectorAll("select[data-sends]")) {
   select.addEventListener("change", () => select.form.requestSubmit());
 }
+
+// Beside a digest; without this file a click selects all of it.
+for (const button of document.querySelectorAll("button[data-copies]")) {
+  button.hidden = !navigator.clipboard;
+  button.addEventListener("click", () =>
+    navigator.clipboard.writeText(button.previousElementSibling.textContent),
+  );
+}

@@ -1,7 +1,6 @@
 """`manage.py doctor`: does this installation really work?"""
 
 import platform
-import sqlite3
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +13,9 @@ from django.utils import timezone
 from prepare.errors import PowerContextError
 from prepare.management.console import ConsoleCommand
 from prepare.search.analysis import ANALYSIS_VERSION
-from prepare.search.vendors import describe_storage
+from prepare.search.vendors import describe_storage, locate_database
 from prepare.services.diagnosing import try_round_trip
-from prepare.services.health import READY, check_thoroughly
+from prepare.services.health import READY, check_thoroughly, describe_index
 from prepare.services.runtime import configured_runtime
 from prepare.version import VERSION
 
@@ -47,19 +46,20 @@ def _versions() -> dict[str, str]:
         "powercontext": VERSION,
         "python": platform.python_version(),
         "django": django.get_version(),
-        "database": _database(),
+        "engine": _engine(),
+        "location": locate_database(),
         **_storage(),
-        "sqlite": sqlite3.sqlite_version,
         "unicode": unicodedata.unidata_version,
         "analysis": str(ANALYSIS_VERSION),
+        "indexed": _indexed(),
     }
 
 
-def _database() -> str:
+def _engine() -> str:
     try:
         version = connection.get_database_version()
     except DatabaseError as error:
-        return f"{connection.vendor}, unreachable ({type(error).__name__})"
+        return f"unreachable ({type(error).__name__})"
     return f"{connection.display_name} {'.'.join(map(str, version))}"
 
 
@@ -68,6 +68,13 @@ def _storage() -> dict[str, str]:
         return describe_storage()
     except DatabaseError:
         return {}  # the line above says so
+
+
+def _indexed() -> str:
+    try:
+        return describe_index()
+    except DatabaseError as error:
+        return f"unreadable ({type(error).__name__})"
 
 
 def _try_round_trip() -> str:

@@ -11,9 +11,9 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from tqdm import tqdm
 
+from prepare.contextfile import format_line
 from prepare.management.console import ConsoleCommand, read_argument
 from prepare.services.exporting import export_context
-from prepare.services.text import dump_legacy
 
 Write = Callable[[str], object]
 
@@ -61,8 +61,7 @@ class Command(ConsoleCommand):
         count = 0
         lines = export_context(scope_ids=scope_ids)
         for line in tqdm(lines, unit=" lines", leave=False, disable=None):
-            # Raw U+0085 or U+2028 would end the line for some readers.
-            write(dump_legacy(line.as_json()) + "\n")
+            write(format_line(line))
             count += 1
         return count
 

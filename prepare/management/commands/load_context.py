@@ -1,24 +1,20 @@
 """`manage.py load_context`: store files of Scopes, Sources and artifacts."""
 
 import os
-from collections.abc import Callable, Iterator
-from itertools import chain, count
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
-from rest_framework.exceptions import ParseError
 from tqdm import tqdm
 
-from prepare.errors import InvalidRequest
-from prepare.management.console import ConsoleCommand, describe
+from prepare.contextfile import read_lines
+from prepare.errors import describe
+from prepare.management.console import ConsoleCommand
 from prepare.models import Scope
-from prepare.parsers import parse_json
 from prepare.services.importing import NumberedLine, RefusedLine, import_context
-
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Command(ConsoleCommand):
@@ -65,37 +61,6 @@ def _progress(file: BinaryIO) -> Any:
     """A bar on stderr, if that is a terminal, that counts the bytes read."""
     size = os.fstat(file.fileno()).st_size or None
     return tqdm(total=size, unit="B", unit_scale=True, leave=False, disable=None)
-
-
-def read_lines(
-    file: BinaryIO, report: Callable[[int], object]
-) -> Iterator[NumberedLine]:
-    """Decode line by line, blank ones skipped; raises `RefusedLine`.
-
-    Lines end with LF only, so that U+2028 or CR inside a text ends none. `report` is
-    called with the number of bytes read.
-    """
-    longest = 2 * settings.MAX_BODY_BYTES
-    for number in count(1):
-        raw = file.readline(longest + 1)
-        if not raw:
-            return
-        report(len(raw))
-        if len(raw) > longest:
-            cause = InvalidRequest(message=f"is longer than {longest} bytes")
-            raise RefusedLine(number, cause)
-        if number == 1:
-            raw = raw.removeprefix(_BYTE_ORDER_MARK)
-        if raw.strip():
-            yield NumberedLine(number=number, data=_decode(number, raw))
-
-
-def _decode(number: int, raw: bytes) -> Any:
-    try:
-        return parse_json(raw)
-    except ParseError as error:
-        reason = str(error.detail).replace("The body", "The line")
-        raise RefusedLine(number, InvalidRequest(message=reason)) from None
 
 
 def _take_until_scope(

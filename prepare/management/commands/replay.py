@@ -7,8 +7,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from rest_framework.exceptions import ParseError
 
-from prepare.errors import InvalidRequest
-from prepare.management.console import ConsoleCommand, describe
+from prepare.errors import InvalidRequest, describe
+from prepare.management.console import ConsoleCommand
 from prepare.parsers import parse_json
 from prepare.services.replaying import Recording, compare, read_recording, replay
 from prepare.services.text import dump_legacy

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from prepare.management.commands.load_context import read_lines
+from prepare.contextfile import read_lines
 from prepare.management.console import ConsoleCommand
 from prepare.services.selftesting import run_selftest
 

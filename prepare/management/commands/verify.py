@@ -15,13 +15,9 @@ from prepare.errors import PowerContextError
 from prepare.management.console import ConsoleCommand, read_argument
 from prepare.parsers import parse_json
 from prepare.services.access import LOCAL, Principal, authenticate
+from prepare.services.reports import ItemReport, VerificationReport
 from prepare.services.text import quote_identity
-from prepare.services.verifying import (
-    ItemReport,
-    VerificationReport,
-    verify_block,
-    verify_receipt,
-)
+from prepare.services.verifying import verify_block, verify_receipt
 from prepare.values import CodeIdentity
 
 _FILE_BYTES = 1024 * 1024  # a text has at most 32768 bytes, a receipt 8192

@@ -1,0 +1,1 @@
+"""What people type or upload, checked. Nothing of it is stored."""

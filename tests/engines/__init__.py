@@ -1,0 +1,1 @@
+"""Real database servers for tests: `python -m tests.engines NAME COMMAND...`."""
