@@ -14,7 +14,7 @@ from rest_framework.exceptions import ErrorDetail
 from rest_framework.settings import api_settings
 
 from prepare import limits
-from prepare.values import REPORTED_VIOLATIONS
+from prepare.wirereader import REPORTED_VIOLATIONS
 
 
 class StrictCharField(serializers.CharField):

@@ -19,7 +19,7 @@ from rest_framework.views import set_rollback
 
 from prepare import errors
 from prepare.errors import Violation
-from prepare.values import REPORTED_VIOLATIONS
+from prepare.wirereader import REPORTED_VIOLATIONS
 
 logger = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ the command line and direct calls all use it (J-26), so all refuse the same inpu
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from prepare import limits
 from prepare.errors import InvalidRequest, Violation
+from prepare.wirereader import REPORTED_VIOLATIONS, WireReader
 
 Reason = Literal[
     "duplicate",
@@ -205,12 +205,6 @@ class Prepared:
         return wire
 
 
-Wire = Mapping[str, Any]
-
-# A body may break a rule a hundred thousand times; nobody needs to read all of it, and
-# nothing below looks further.
-REPORTED_VIOLATIONS: Final = 100
-
 _ASSEMBLY_KEYS = frozenset({"format", "sections", "show"})
 _SECTION_KEYS = frozenset({"family", "limit"})
 _REQUEST_KEYS = frozenset(
@@ -226,71 +220,13 @@ _REQUEST_KEYS = frozenset(
 )
 
 
-class _Reader:
-    """Reads one JSON object strictly and collects every violation with its path."""
-
-    def __init__(
-        self, data: object, known: frozenset[str], loc: tuple[str | int, ...]
-    ) -> None:
-        self.violations: list[Violation] = []
-        self.loc = loc
-        self.is_object = isinstance(data, Mapping)
-        self.data: Wire = data if isinstance(data, Mapping) else {}
-        if not self.is_object:
-            self.refuse("object_type", "Input should be an object")
-        unknown = (key for key in self.data if key not in known)
-        for key in islice(unknown, REPORTED_VIOLATIONS):
-            self.refuse("extra_forbidden", "Extra inputs are not permitted", key)
-
-    def refuse(self, kind: str, msg: str, *path: str | int) -> None:
-        self.violations.append(Violation(type=kind, loc=(*self.loc, *path), msg=msg))
-
-    def string(self, name: str) -> str:
-        value = self.data.get(name)
-        if isinstance(value, str):
-            return value
-        self._refuse_type(name, "string_type", "Input should be a valid string")
-        return ""
-
-    def integer(self, name: str, default: int | None = None) -> int:
-        value = self.data.get(name, default)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return value
-        self._refuse_type(name, "int_type", "Input should be a valid integer")
-        return 0
-
-    def _refuse_type(self, name: str, kind: str, msg: str) -> None:
-        if name in self.data:
-            self.refuse(kind, msg, name)
-        elif self.is_object:
-            self.refuse("missing", "Field required", name)
-
-    def boolean(self, name: str, *, nullable: bool = False) -> bool:
-        value = self.data.get(name, False)
-        if isinstance(value, bool):
-            return value
-        if value is not None or not nullable:
-            self.refuse("bool_type", "Input should be a valid boolean", name)
-        return False
-
-    def items(self, name: str, default: list[Any], highest: int) -> list[Any]:
-        value = self.data.get(name, default)
-        if not isinstance(value, list):
-            self.refuse("list_type", "Input should be a valid array", name)
-        elif len(value) > highest:
-            self.refuse("too_long", f"At most {highest} items", name)
-        else:
-            return value
-        return []
-
-
 def parse_prepare_request(data: object) -> PrepareRequest:
     """Turn decoded JSON into a request, or raise `InvalidRequest` with every violation.
 
     Covers structure, enums, uniqueness and per-family limits (contract A.1, A.2, J-4).
     The total over the sections is the Runtime's to check (A-028).
     """
-    reader = _Reader(data, _REQUEST_KEYS, ("body",))
+    reader = WireReader(data, _REQUEST_KEYS, ("body",))
     assembly = None
     if "assembly" in reader.data:
         assembly = _read_assembly(reader)
@@ -309,7 +245,7 @@ def parse_prepare_request(data: object) -> PrepareRequest:
     return request
 
 
-def _check_bootstrap_receipt_id(reader: _Reader) -> None:
+def _check_bootstrap_receipt_id(reader: WireReader) -> None:
     """The official client always sends it; it has no effect (J-4)."""
     name = "bootstrap_receipt_id"
     if reader.data.get(name) is None:
@@ -320,15 +256,15 @@ def _check_bootstrap_receipt_id(reader: _Reader) -> None:
         reader.refuse("string_pattern_mismatch", "1 to 64 visible ASCII", name)
 
 
-def _read_assembly(parent: _Reader) -> Assembly:
-    reader = _Reader(parent.data["assembly"], _ASSEMBLY_KEYS, ("body", "assembly"))
+def _read_assembly(parent: WireReader) -> Assembly:
+    reader = WireReader(parent.data["assembly"], _ASSEMBLY_KEYS, ("body", "assembly"))
     if reader.data.get("format", limits.ASSEMBLY_FORMAT) != limits.ASSEMBLY_FORMAT:
         reader.refuse("enum", "Input should be 'markdown'", "format")
     default = [{"family": f, "limit": n} for f, n in limits.DEFAULT_SECTIONS]
     sections = []
     items = reader.items("sections", default, limits.SECTION_COUNT)
     for index, item in enumerate(items):
-        section = _Reader(item, _SECTION_KEYS, (*reader.loc, "sections", index))
+        section = WireReader(item, _SECTION_KEYS, (*reader.loc, "sections", index))
         sections.append(
             Section(family=section.string("family"), limit=section.integer("limit"))
         )

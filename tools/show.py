@@ -36,6 +36,7 @@ def main(url: str, server_pid: str) -> None:
     print(f"  -d '{body}'\n")
     print(prepared["content"])
     print(f"\nstatus {prepared['status']}, {prepared['content_bytes']} bytes")
+    print(f"Inspector {url}/inspector/   (why is this in it, and that not?)")
     print(f"API docs  {url}/docs\nAdmin     {url}/admin/   (make an account:")
     print("          .venv/bin/python manage.py createsuperuser)\nStop with Ctrl-C.")
     sys.stdout.flush()

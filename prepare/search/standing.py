@@ -28,14 +28,14 @@ class Standing:
     """Counts of the pool, and of one document in it.
 
     `stored` can be found there; `admitted` of them were, of at most as many as a search
-    ranks. `place` is the rank of an admitted document, from 1. `cause` is None for one
-    within the bound.
+    ranks. Of the document, `shared_terms` counts those of the query that it holds;
+    `place` is its rank, from 1, if it was admitted; `cause` is None within the bound.
     """
 
     stored: int
     admitted: int
     query_terms: int
-    shared_terms: int = 0
+    shared_terms: int | None = None
     place: int | None = None
     cause: SearchCause | None = None
 

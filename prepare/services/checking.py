@@ -22,11 +22,11 @@ from prepare.compactjson import dump_compact
 from prepare.errors import InvalidRequest, Violation
 from prepare.services.identifiers import check_name, check_visible_ascii
 from prepare.values import (
-    REPORTED_VIOLATIONS,
     ArtifactRef,
     CodeIdentity,
     Identity,
 )
+from prepare.wirereader import REPORTED_VIOLATIONS
 
 SCHEMA_FILE = Path(__file__).parents[2] / "openapi" / "receipt.schema.json"
 

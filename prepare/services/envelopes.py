@@ -85,7 +85,7 @@ def _read_item(number: int, item: object, findings: Findings) -> None:
     if not isinstance(shown, str) or not isinstance(truncated, bool):
         findings.problems.append(f"{where}: content or truncated of a wrong type")
         return
-    citation = _read_citation(item["citation"])
+    citation = read_citation(item["citation"])
     if citation is None:
         findings.problems.append(f"{where}: a citation of no known form")
         return
@@ -101,7 +101,7 @@ def _read_item(number: int, item: object, findings: Findings) -> None:
     findings.add_claim(claim, where)
 
 
-def _read_citation(value: object) -> Citation | None:
+def read_citation(value: object) -> Citation | None:
     """One of the four forms of G.4 and J-2, or None."""
     if not isinstance(value, dict):
         return None

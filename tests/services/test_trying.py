@@ -170,8 +170,8 @@ def test_ranks_are_those_of_the_text(scope) -> None:
     request = request_of(assembly=assembly)
     tried = try_request(request, principal=LOCAL, runtime=Runtime())
     assert sorted(tried.ranks.values()) == [1, 2, 3]
-    for item in tried.prepared.build.selected:
-        line = f"Recall rank: {tried.ranks[item.identity]}"
+    for origin in tried.prepared.build.origins:
+        line = f"Recall rank: {tried.ranks[origin]}"
         assert line in str(tried.prepared.build.content)
 
 
@@ -261,6 +261,8 @@ def test_nothing_is_stored_under_that_name(scope) -> None:
     assert cause(request, identity_of(row, family="experience")) == (
         "family_not_selected"
     )
+    absence = ask(request, identity_of(row, artifact_id="m2")).absence
+    assert (absence.standing.stored, absence.standing.shared_terms) == (1, None)
     answer = ask(request, identity_of(row, revision=7))
     assert answer.absence.cause == "revision_not_stored"
     assert answer.absence.current == identity_of(row)
