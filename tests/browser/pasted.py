@@ -96,3 +96,82 @@ def forged_block(site: Site) -> Form:
 
 def no_block(site: Site) -> Form:
     return {"text": hostile.TEXT, "scope": hostile.SCOPE}
+
+
+def search(site: Site) -> Form:
+    return {"words": hostile.QUERY, "family": "experience"}
+
+
+def search_in_vain(site: Site) -> Form:
+    return {"words": "<script>alert(1)</script>zebra\u202e", "family": "topic-memory"}
+
+
+_SECTIONS = {
+    f"{part}_{section['family'].replace('-', '_')}": value  # type: ignore[attr-defined]
+    for section in SECTIONS
+    for part, value in (("use", True), ("limit", str(section["limit"])))
+}
+
+
+def request(site: Site) -> Form:
+    return {
+        "scope_id": hostile.SCOPE,
+        "query": hostile.QUERY_WITHOUT_ENTRY,
+        "max_bytes": "12000",
+        "form": "text",
+        "show_confidence": True,
+        "show_recall_rank": True,
+        **_SECTIONS,
+    }
+
+
+def request_dropped(site: Site) -> Form:
+    """It selects an entry of a collection, which no receipt can name (H-3)."""
+    return request(site) | {"query": hostile.QUERY, "max_bytes": "32768"}
+
+
+def request_envelope(site: Site) -> Form:
+    envelope = {"form": "envelope", "query": hostile.QUERY}
+    return {"scope_id": hostile.SCOPE, "max_bytes": "12000", **envelope}
+
+
+def request_in_vain(site: Site) -> Form:
+    return {"scope_id": hostile.OTHER, "query": "zebra\u202e{{7*7}}</textarea>"}
+
+
+def request_refused(site: Site) -> Form:
+    return request(site) | {"max_bytes": "99", "pasted": hostile.TEXT}
+
+
+def _wanted(scope_id: str, artifact_id: str) -> str:
+    artifact = f'family="atomic-memory", id={json.dumps(artifact_id)}, revision=1'
+    return f"    Scope: {json.dumps(scope_id)}\n    Artifact: {artifact}\n"
+
+
+def why_forgotten(site: Site) -> Form:
+    return request(site) | {"pasted": _wanted(hostile.SCOPE, hostile.FORGOTTEN)}
+
+
+def why_selected(site: Site) -> Form:
+    """In separate fields; the Scope is that of the request."""
+    named = {"family": "atomic-memory", "id": hostile.TARGET, "revision": "1"}
+    return request(site) | named
+
+
+def why_secret(site: Site) -> Form:
+    return request(site) | {"pasted": _wanted(hostile.SECRET, hostile.ID)}
+
+
+def comparison(site: Site) -> Form:
+    """Text against the envelope, and a smaller budget."""
+    text = {
+        f"a-{name}": value
+        for name, value in request(site).items()
+        if name not in ("scope_id", "query")
+    }
+    return {
+        "scope_id": hostile.SCOPE,
+        "query": hostile.QUERY_WITHOUT_ENTRY,
+        **text,
+        "b-max_bytes": "4000",
+    }

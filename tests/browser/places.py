@@ -14,6 +14,7 @@ from tests.browser.installing import Site
 class Place:
     """An address, and what is filled into its form, if the page is what a form answers.
 
+    `follow` is a link of that page which leads to this one.
     `shows` is text that the page must show as it is written.
     """
 
@@ -21,6 +22,7 @@ class Place:
     address: str
     form: Callable[[Site], Mapping[str, Any]] | None = None
     status: int = 200
+    follow: str = ""
     shows: str = ""
 
     def __str__(self) -> str:
@@ -40,7 +42,25 @@ BROWSING = (
     Place(name="scope", address=page_url("scope", **_IN_SCOPE), shows=_BRACES),
     Place(name="artifacts", address=page_url("artifacts", **_IN_SCOPE), shows=_BRACES),
     Place(name="search form", address=page_url("search", **_IN_SCOPE)),
+    Place(
+        name="search",
+        address=page_url("search", **_IN_SCOPE),
+        form=pasted.search,
+        shows=_BRACES,
+    ),
+    Place(
+        name="search in vain",
+        address=page_url("search", **_IN_SCOPE),
+        form=pasted.search_in_vain,
+    ),
+    Place(name="sources", address=page_url("sources", **_IN_SCOPE), shows=_BRACES),
     Place(name="candidates", address=page_url("candidates", **_IN_SCOPE)),
+    Place(
+        name="candidate",
+        address=page_url("candidates", **_IN_SCOPE),
+        follow='main a[href*="/candidate?"]',
+        shows=_BRACES,
+    ),
 )
 _REVISIONS = {
     "an atomic memory": _revision("atomic-memory", hostile.ATOMIC),
@@ -83,6 +103,20 @@ FORMS = tuple(
     Place(name=f"{name} form", address=page_url(name))
     for name in ("try", "compare", "receipt", "block")
 )
+REQUESTS = tuple(
+    Place(name=name, address=page_url(page), form=form, status=status, shows=shows)
+    for name, page, form, status, shows in (
+        ("try, receipt dropped", "try", pasted.request_dropped, 200, _BRACES),
+        ("try, with receipt", "try", pasted.request, 200, _BRACES),
+        ("try, envelope", "try", pasted.request_envelope, 200, _BRACES),
+        ("try, nothing found", "try", pasted.request_in_vain, 200, ""),
+        ("try, refused", "try", pasted.request_refused, 422, ""),
+        ("why not, forgotten", "try", pasted.why_forgotten, 200, _BRACES),
+        ("why not, selected", "try", pasted.why_selected, 200, _BRACES),
+        ("why not, secret", "try", pasted.why_secret, 200, _BRACES),
+        ("compare, forms", "compare", pasted.comparison, 200, _BRACES),
+    )
+)
 RECEIPTS = tuple(
     Place(name=name, address=page_url("receipt"), form=form, status=status)
     for name, form, status in (
@@ -124,4 +158,13 @@ ERRORS = (
 
 
 def every() -> Iterator[Place]:
-    yield from (*BROWSING, *REVISIONS, *SOURCES, *FORMS, *RECEIPTS, *BLOCKS, *ERRORS)
+    yield from (
+        *BROWSING,
+        *REVISIONS,
+        *SOURCES,
+        *FORMS,
+        *REQUESTS,
+        *RECEIPTS,
+        *BLOCKS,
+        *ERRORS,
+    )

@@ -47,11 +47,17 @@ class Visitor:
         self.open(place.address)
         if place.form is not None:
             self.send(place.form(self.site))
+        if place.follow:
+            with self.page.expect_navigation() as answer:
+                self.page.locator(place.follow).first.click()
+            self._loaded(answer.value)
         assert self.status == place.status, self.page.locator("main").inner_text()
 
     def send(self, values: Mapping[str, Any]) -> None:
         """Fill in the main form by the names of its fields, and send it."""
         form = self.form(values)
+        while (closed := form.locator("details:not([open]) > summary")).count():
+            closed.first.click()
         for name, value in values.items():
             fill(form, name, value)
         with self.page.expect_navigation() as answer:
@@ -72,12 +78,14 @@ class Visitor:
 
 
 def fill(form: Locator, name: str, value: Any) -> None:
-    """Set one field; bool for a check box, bytes or a dict for a file."""
+    """Set one field; bool for a check box, a dict for a file."""
     field = form.locator(f'[name="{name}"]')
     kind = field.first.evaluate("field => field.type")
     if kind == "file":
         field.set_input_files(value)
-    elif kind in ("checkbox", "radio"):
+    elif kind == "checkbox":
+        field.set_checked(value)
+    elif kind == "radio":
         form.locator(f'[name="{name}"][value="{value}"]').check()
     elif kind.startswith("select"):
         field.select_option(value)
