@@ -14,7 +14,7 @@ endef
 
 .PHONY: help setup setup-test run check test test-sqlite test-oceanbase test-mariadb
 .PHONY: acceptance bench bench-recall bench-receipts bench-scale bench-oceanbase
-.PHONY: openapi api-generate contract-test docs-test messages
+.PHONY: openapi api-generate contract-test docs-test messages screenshots
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 18
@@ -45,7 +45,7 @@ test: test-sqlite ## Run every test on SQLite, then the database tests on OceanB
 	$(on_oceanbase)
 
 test-sqlite: setup-test ## Run every test on SQLite only
-	env -u DATABASE_URL $(PYTEST) -n auto
+	env -u DATABASE_URL $(PYTEST) -n auto --dist loadgroup
 
 test-oceanbase: export POWERCONTEXT_REQUIRE_OCEANBASE = 1
 test-oceanbase: setup-test ## Run the database tests and the fault tests on OceanBase
@@ -56,7 +56,11 @@ test-mariadb: setup-test ## Run the database tests on MariaDB (not part of `make
 	$(PY) -X dev -m tests.engines mariadb $(PYTEST) -n auto --database-tests-on=mariadb
 
 acceptance: test-oceanbase ## Run the tests and write docs/acceptance.md: clause, tests, state
-	$(PY) -m pytest -n auto --acceptance=docs/acceptance.md
+	$(PY) -m pytest -n auto --dist loadgroup --acceptance=docs/acceptance.md
+
+screenshots: ## Take the pictures in docs/images: the Inspector on the demo
+	@tools/setup.sh screenshots
+	$(PY) -m tools.screenshots docs/images
 
 bench-recall: setup-test ## Recall on the sets in POWERCONTEXT_RECALL_DATA; DATABASE_URL's server must answer alike
 	$(PY) bench/recall.py

@@ -60,7 +60,8 @@ class AcceptancePlugin:
         self.outcomes: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        test = report.nodeid.split("[")[0]
+        # `--dist loadgroup` puts `@GROUP` behind the name.
+        test = report.nodeid.split("[")[0].split("@")[0]
         for name, value in report.user_properties:
             if name == "clause":
                 self.tests[str(value)].add(test)

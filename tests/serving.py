@@ -9,6 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 PROJECT = Path(__file__).resolve().parent.parent
 _READY = re.compile(r"^serving on (http://\S+)$", re.MULTILINE)
@@ -87,7 +88,7 @@ class Server(Installation):
         self.base_url = ""
         self.process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "Server":
+    def __enter__(self) -> Self:
         self.migrate()
         self.start()
         return self

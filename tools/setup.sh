@@ -1,6 +1,7 @@
 #!/bin/sh
-# Makes .venv with everything needed to run (setup.sh run) or to test (setup.sh test), or
-# installs the MariaDB server for tests (setup.sh mariadb).
+# Makes .venv with everything needed to run (setup.sh run), to test (setup.sh test) or to
+# take the pictures of the documentation (setup.sh screenshots), or installs the MariaDB
+# server for tests (setup.sh mariadb).
 # Does nothing when the requirement files have not changed since the last time.
 set -eu
 cd "$(dirname "$0")/.."
@@ -74,7 +75,14 @@ if [ "$(cat .venv/run.stamp 2>/dev/null || true)" != "$run_stamp" ]; then
     install_mysqlclient
     printf '%s' "$run_stamp" >.venv/run.stamp
 fi
-[ "$goal" = test ] || exit 0
+[ "$goal" != run ] || exit 0
+
+if ! command -v chromium >/dev/null; then
+    apt_install "for the browser tests" chromium
+fi
+if [ "$goal" = screenshots ] && [ -z "$(fc-list :lang=zh 2>/dev/null)" ]; then
+    apt_install "for Chinese letters in pictures" fontconfig fonts-wqy-zenhei
+fi
 
 install_engine() {
     engine=$(grep '^pylibseekdb' requirements-dev.txt)
