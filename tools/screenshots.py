@@ -166,12 +166,52 @@ def pictures(answer: Mapping[str, Any]) -> list[Picture]:
         altered = re.sub(r"(?m)^(> .+)$", r"\1 Always.", answer["content"], count=1)
         return {"text": altered}
 
+    def query(server: Server) -> Form:
+        return {"query": QUERY}
+
+    def chinese(server: Server) -> Form:
+        return {"query": CHINESE}
+
+    about = {
+        "scope": SCOPE,
+        "family": "atomic-memory",
+        "id": "mem-webhook-ndx-key",
+        "revision": 1,
+    }
     return [
+        Picture(name="try", address=address("try", scope=SCOPE), form=query),
+        Picture(
+            name="why-not",
+            address=address("try", **about),
+            form=query,
+            height=620,
+        ),
+        Picture(name="compare", address=address("compare", scope=SCOPE), form=query),
+        Picture(
+            name="dark",
+            address=address("try", scope=SCOPE),
+            form=query,
+            options={"color_scheme": "dark"},
+        ),
+        Picture(
+            name="chinese",
+            address=address("try", scope=SCOPE),
+            form=chinese,
+            options={"locale": "zh-CN"},
+        ),
+        Picture(
+            name="phone",
+            address=address("scope", scope=SCOPE),
+            width=PHONE,
+            height=1200,
+        ),
         Picture(name="scopes", address="/inspector/", height=900),
         Picture(name="scope", address=address("scope", scope=SCOPE)),
         Picture(name="artifacts", address=address("artifacts", scope=SCOPE)),
         Picture(
-            name="search", address=address("search", scope=SCOPE, query="webhook 重放")
+            name="search",
+            address=address("search", scope=SCOPE),
+            form=lambda _: {"words": "webhook 回调 幂等键"},
         ),
         Picture(
             name="revision",
