@@ -1,6 +1,7 @@
 """Files of context: JSON Lines, as the commands and the admin read and write them."""
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from itertools import count
 from typing import Any, BinaryIO
 
@@ -19,6 +20,24 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 def format_line(line: Line) -> str:
     """ASCII: raw U+0085 or U+2028 would end the line for some readers."""
     return dump_legacy(line.as_json()) + "\n"
+
+
+class ContextFile:
+    """The lines of a file, from the first one each time: a write may run twice.
+
+    What cannot be read again, a pipe, is held in memory. `report` is called with the
+    number of bytes read. Iterating raises `RefusedLine`.
+    """
+
+    def __init__(
+        self, file: BinaryIO, report: Callable[[int], object] = lambda _: None
+    ) -> None:
+        self._file = file if file.seekable() else BytesIO(file.read())
+        self._report = report
+
+    def __iter__(self) -> Iterator[NumberedLine]:
+        self._file.seek(0)
+        return read_lines(self._file, self._report)
 
 
 def read_lines(

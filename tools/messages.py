@@ -7,6 +7,7 @@ python tools/messages.py --check    fail if a text is not translated or a file s
 import io
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -94,6 +95,8 @@ def as_po(catalog: Catalog) -> bytes:
 
 
 def as_mo(catalog: Catalog) -> bytes:
+    # The header would hold the time of this run, and the file change every minute.
+    catalog.creation_date = catalog.revision_date = datetime(2026, 1, 1, tzinfo=UTC)
     file = io.BytesIO()
     write_mo(file, catalog)
     return file.getvalue()

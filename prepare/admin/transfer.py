@@ -2,7 +2,8 @@
 all of a file or nothing of it, and the same revisions elsewhere.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from io import BytesIO
 from typing import Any
 
 from django import forms
@@ -21,10 +22,10 @@ from django.views.decorators.csrf import csrf_exempt, csrf_protect
 
 from prepare.admin.base import ContextAdmin
 from prepare.admin.display import show_text
-from prepare.contextfile import format_line, read_lines
+from prepare.contextfile import ContextFile, format_line
 from prepare.errors import PowerContextError, describe
 from prepare.services.exporting import export_context
-from prepare.services.importing import NumberedLine, RefusedLine, import_context
+from prepare.services.importing import RefusedLine, import_context
 
 # A file may hold any kind of line, and a further revision of what is there.
 _IMPORTING = (
@@ -57,17 +58,6 @@ class ImportForm(forms.Form):
         help_text="JSON Lines, as an export or manage.py export_context writes them.",
         widget=forms.FileInput(attrs={"accept": ".jsonl,.ndjson"}),
     )
-
-
-class _UploadedLines:
-    """The lines of an upload, from the first one each time: a write may run twice."""
-
-    def __init__(self, file: InMemoryUploadedFile) -> None:
-        self._file = file
-
-    def __iter__(self) -> Iterator[NumberedLine]:
-        self._file.seek(0)
-        return read_lines(self._file)  # type: ignore[arg-type]  # it reads like one
 
 
 class TransferAdmin(ContextAdmin):
@@ -129,7 +119,9 @@ class TransferAdmin(ContextAdmin):
         """Store the file, or add to the form which line is refused and why."""
         file: InMemoryUploadedFile = form.cleaned_data["file"]
         try:
-            counts = import_context(lines=_UploadedLines(file), now=timezone.now())
+            counts = import_context(
+                lines=ContextFile(BytesIO(file.read())), now=timezone.now()
+            )
         except RefusedLine as error:
             form.add_error("file", f"Line {error.number}: {describe(error.cause)}")
             return False

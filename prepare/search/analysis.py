@@ -32,7 +32,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Protocol
 
-ANALYSIS_VERSION = 1
+ANALYSIS_VERSION = 2
 
 MAX_TERM_CHARS = 64
 """A longer term is replaced by its hash, and its word is not kept in the cache."""
@@ -104,11 +104,13 @@ _MARKS = "".join(
     if unicodedata.category(chr(code)).startswith("M")
 )
 
-# Possessive quantifiers: no backtracking, so one scan is linear in the text.
+# Possessive quantifiers: no backtracking, so one scan is linear in the text. Not on
+# groups: CPython before 3.11.5 (Debian 12 has 3.11.2) keeps what a failed last turn of
+# one ate, `end.` of "end. Next". Here the next character tells whether a group repeats.
 _LETTER = rf"[^\W{_CJK}{_UNSPACED}]"
-_ATOM = rf"{_LETTER}++(?:[{_MARKS}]++{_LETTER}*+)*+"
+_ATOM = rf"{_LETTER}++(?:[{_MARKS}]++{_LETTER}*+)*"
 _DOT = r"""(?:(?<![^\s/(\["'`“”«»])\.)?"""
-_WORD = rf"{_DOT}{_ATOM}(?:[-./@&+:']{_ATOM})*+(?:\+\+|\#(?!\w))?"
+_WORD = rf"{_DOT}{_ATOM}(?:[-./@&+:']{_ATOM})*(?:\+\+|\#(?!\w))?"
 _SCAN = re.compile(
     f"({_WORD})|([{_CJK}]++)|([{_UNSPACED}]++)|([{_FLAGS}]{{1,2}}|[{_EMOJI}])"
 )

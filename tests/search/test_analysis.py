@@ -134,6 +134,15 @@ def test_chinese_terms_are_characters_and_neighbours():
     assert document_terms("人人人") == {"人": 3, "人人": 2}
 
 
+@pytest.mark.parametrize(
+    "end", [". ", ": ", "' ", "- ", ".", "/", "+ ", "& ", "-.", "@-"]
+)
+def test_a_joiner_that_joins_nothing_separates(end):
+    """Whatever Python runs it: CPython 3.11.2 kept the joiner of a possessive group."""
+    assert document_terms(f"one{end}") == {"one": 1}
+    assert document_terms(f"one{end} two") == {"one": 1, "two": 1}
+
+
 @pytest.mark.parametrize("code", [*range(0x20), 0x7F, *range(0x80, 0xA0), 0x200B])
 def test_controls_separate(code):
     assert document_terms(f"ab{chr(code)}cd") == {"ab": 1, "cd": 1}

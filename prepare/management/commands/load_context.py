@@ -1,8 +1,7 @@
 """`manage.py load_context`: store files of Scopes, Sources and artifacts."""
 
 import os
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -10,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from tqdm import tqdm
 
-from prepare.contextfile import read_lines
+from prepare.contextfile import ContextFile
 from prepare.errors import describe
 from prepare.management.console import ConsoleCommand
 from prepare.models import Scope
@@ -47,12 +46,11 @@ class Command(ConsoleCommand):
 
     def _load(self, path: Path, *, if_missing: bool) -> str:
         with path.open("rb") as file, _progress(file) as progress:
-            lines = read_lines(file, progress.update)
+            lines = ContextFile(file, progress.update)
             if if_missing:
-                before, scope_id = _take_until_scope(lines)
+                scope_id = _first_scope_id(lines)
                 if Scope.objects.filter(scope_id=scope_id).exists():
                     return f"skipped, Scope {scope_id} exists"
-                lines = chain(before, lines)
             counts = import_context(lines=lines, now=timezone.now())
         return f"{counts.new} new, {counts.present} already there"
 
@@ -63,14 +61,9 @@ def _progress(file: BinaryIO) -> Any:
     return tqdm(total=size, unit="B", unit_scale=True, leave=False, disable=None)
 
 
-def _take_until_scope(
-    lines: Iterator[NumberedLine],
-) -> tuple[list[NumberedLine], str | None]:
-    """The lines up to the first Scope, which are few, and its id."""
-    taken = []
+def _first_scope_id(lines: Iterable[NumberedLine]) -> str | None:
     for line in lines:
-        taken.append(line)
         if isinstance(line.data, dict) and line.data.get("type") == "scope":
             scope_id = line.data.get("scope_id")
-            return taken, scope_id if isinstance(scope_id, str) else None
-    return taken, None
+            return scope_id if isinstance(scope_id, str) else None
+    return None
