@@ -112,19 +112,23 @@ def revise(server: Server) -> None:
 
 
 def fill(page: Page, form: Form) -> None:
-    """By name of field; a list is a check box for each of its values."""
-    for name, value in form.items():
-        fields = page.locator(f'main [name="{name}"]')
-        if isinstance(value, list):
-            for each in value:
-                page.locator(f'main [name="{name}"][value="{each}"]').check()
-        elif fields.first.evaluate("field => field.tagName") == "SELECT":
-            fields.select_option(value)
-        else:
-            fields.first.fill(value)
+    """By name of field; True and False for a check box."""
     holder = page.locator("main form").filter(
         has=page.locator(f'[name="{next(iter(form))}"]')
     )
+    while (closed := holder.locator("details:not([open]) > summary")).count():
+        closed.first.click()
+    for name, value in form.items():
+        field = holder.locator(f'[name="{name}"]')
+        kind = field.first.evaluate("field => field.type")
+        if kind == "checkbox":
+            field.set_checked(value)
+        elif kind == "radio":
+            holder.locator(f'[name="{name}"][value="{value}"]').check()
+        elif kind == "select-one":
+            field.select_option(value)
+        else:
+            field.fill(value)
     with page.expect_navigation():
         holder.locator("button:not([type=button])").first.click()
 
@@ -155,76 +159,97 @@ def take(browser: Browser, server: Server, picture: Picture, target: Path) -> No
         sys.exit(f"{path} is larger than {LARGEST:,} bytes: lower its height")
 
 
+def request(_: Server) -> Form:
+    return {
+        "scope_id": SCOPE,
+        "query": QUERY,
+        "max_bytes": "4000",
+        "use_experience": True,
+        "order_experience": "1",
+        "limit_experience": "1",
+        "use_memory": True,
+        "order_memory": "2",
+    }
+
+
+def why_not(server: Server) -> Form:
+    artifact = 'family="atomic-memory", id="mem-webhook-dup-metric", revision=1'
+    wanted = f'Scope: "{SCOPE}"\nArtifact: {artifact}'
+    return {**request(server), "pasted": wanted}
+
+
+def chinese_request(server: Server) -> Form:
+    return {**request(server), "query": CHINESE}
+
+
+def comparison(_: Server) -> Form:
+    """Experiences before memories, and after them."""
+    places = {"a": ("1", "2"), "b": ("2", "1")}
+    typed = {
+        f"{side}-{name}": value
+        for side, (experience, memory) in places.items()
+        for name, value in {
+            "max_bytes": "3000",
+            "form": "text",
+            "use_experience": True,
+            "order_experience": experience,
+            "use_memory": True,
+            "order_memory": memory,
+        }.items()
+    }
+    return {"scope_id": SCOPE, "query": QUERY, **typed}
+
+
+def search(_: Server) -> Form:
+    return {"words": "webhook 重复推送 幂等", "family": "memory"}
+
+
 def pictures(answer: Mapping[str, Any]) -> list[Picture]:
     """Every page; `answer` is what the API gave before the revisions changed."""
 
-    def receipt(server: Server) -> Form:
+    def receipt(_: Server) -> Form:
         return {"receipt": json.dumps(answer)}
 
-    def block(server: Server) -> Form:
+    def block(_: Server) -> Form:
         # Somebody's log keeps a word that nobody stored.
         altered = re.sub(r"(?m)^(> .+)$", r"\1 Always.", answer["content"], count=1)
         return {"text": altered}
 
-    def query(server: Server) -> Form:
-        return {"query": QUERY}
-
-    def chinese(server: Server) -> Form:
-        return {"query": CHINESE}
-
-    about = {
-        "scope": SCOPE,
-        "family": "atomic-memory",
-        "id": "mem-webhook-ndx-key",
-        "revision": 1,
-    }
+    revision = address(
+        "revision",
+        scope=SCOPE,
+        family="atomic-memory",
+        id="mem-webhook-ndx-key",
+        revision=1,
+    )
+    a_try, dark = "/inspector/try", {"color_scheme": "dark"}
     return [
-        Picture(name="try", address=address("try", scope=SCOPE), form=query),
+        Picture(name="try", address=a_try, form=request, height=1500),
+        Picture(name="why-not", address=a_try, form=why_not, start="#why", height=420),
+        Picture(name="compare", address="/inspector/compare", form=comparison),
+        Picture(name="receipt", address="/inspector/receipt", form=receipt),
         Picture(
-            name="why-not",
-            address=address("try", **about),
-            form=query,
-            height=620,
+            name="receipt-dark",
+            address="/inspector/receipt",
+            form=receipt,
+            start="#retrieval",
+            options=dark,
         ),
-        Picture(name="compare", address=address("compare", scope=SCOPE), form=query),
+        Picture(name="block", address="/inspector/block", form=block),
+        Picture(name="revision", address=revision),
+        Picture(name="scopes", address="/inspector/"),
+        Picture(name="scope", address=address("scope", scope=SCOPE)),
+        Picture(name="artifacts", address=address("artifacts", scope=SCOPE)),
+        Picture(name="search", address=address("search", scope=SCOPE), form=search),
         Picture(
-            name="dark",
-            address=address("try", scope=SCOPE),
-            form=query,
-            options={"color_scheme": "dark"},
-        ),
-        Picture(
-            name="chinese",
-            address=address("try", scope=SCOPE),
-            form=chinese,
+            name="try-chinese",
+            address=a_try,
+            form=chinese_request,
             options={"locale": "zh-CN"},
         ),
         Picture(
-            name="phone",
-            address=address("scope", scope=SCOPE),
-            width=PHONE,
-            height=1200,
+            name="try-phone", address=a_try, form=request, width=PHONE, height=1400
         ),
-        Picture(name="scopes", address="/inspector/", height=900),
-        Picture(name="scope", address=address("scope", scope=SCOPE)),
-        Picture(name="artifacts", address=address("artifacts", scope=SCOPE)),
-        Picture(
-            name="search",
-            address=address("search", scope=SCOPE),
-            form=lambda _: {"words": "webhook 回调 幂等键"},
-        ),
-        Picture(
-            name="revision",
-            address=address(
-                "revision",
-                scope=SCOPE,
-                family="atomic-memory",
-                id="mem-webhook-ndx-key",
-                revision=1,
-            ),
-        ),
-        Picture(name="receipt", address="/inspector/receipt", form=receipt),
-        Picture(name="block", address="/inspector/block", form=block),
     ]
 
 

@@ -10,9 +10,9 @@ from tests.browser.visiting import Visitor
 _MADE_OF_TEXT = "iframe, base, main style, main script, main link, [onerror], [onload]"
 _HIDING = frozenset("\u202e\u2066\u200b\ufeff\x01\x07\x1b\x7f\x85")
 _COOKIES = {
-    "sessionid": r"[a-z0-9]{32}",
-    "csrftoken": r"[A-Za-z0-9]{32}",
-    "django_language": r"en|zh-hans",
+    "powercontext_session": r"[a-z0-9]{32}",
+    "powercontext_csrf": r"[A-Za-z0-9]{32}",
+    "powercontext_language": r"en|zh-hans",
 }
 _STORED = """
 async () => [
@@ -22,6 +22,13 @@ async () => [
   ...(await navigator.serviceWorker.getRegistrations()).map((each) => each.scope),
 ]
 """
+_SHOWN = """
+() => {
+  const page = document.body.cloneNode(true);
+  for (const exact of page.querySelectorAll("pre.literal, textarea")) exact.remove();
+  return page.textContent;
+}
+"""
 _OVERFLOWING = """
 () => [...document.querySelectorAll("body *")]
   .filter((element) => element.getBoundingClientRect().right > innerWidth + 1)
@@ -30,8 +37,8 @@ _OVERFLOWING = """
 """
 
 
-def inertness(visitor: Visitor) -> list[str]:
-    """Stored text is text: no element, no template, nothing that hides the rest."""
+def markup(visitor: Visitor) -> list[str]:
+    """Stored text is text: no element and no template."""
     text = visitor.page.locator("body").inner_text()
     made = visitor.page.locator(_MADE_OF_TEXT).evaluate_all(
         "all => all.map((each) => each.outerHTML.slice(0, 120))"
@@ -39,8 +46,15 @@ def inertness(visitor: Visitor) -> list[str]:
     found = [f"made of text: {html}" for html in made]
     if hostile.EVALUATED in text:
         found.append("a template in a stored text was rendered")
-    found += [f"not shown visibly: {each!a}" for each in _HIDING & set(text)]
     return found
+
+
+def inertness(visitor: Visitor) -> list[str]:
+    """`markup`, and nothing hides the rest."""
+    found = markup(visitor)
+    # The content itself is shown byte for byte as well, in a box that isolates it.
+    shown = visitor.page.evaluate(_SHOWN)
+    return found + [f"not shown visibly: {each!a}" for each in _HIDING & set(shown)]
 
 
 def width(visitor: Visitor) -> list[str]:
@@ -65,6 +79,6 @@ def traces(visitor: Visitor) -> list[str]:
 
 def _is_expected(cookie: Any) -> bool:
     pattern = _COOKIES.get(cookie["name"], "(?!)")
-    is_hidden = cookie["httpOnly"] or cookie["name"] != "sessionid"
+    is_hidden = cookie["httpOnly"] or cookie["name"] != "powercontext_session"
     is_known = re.fullmatch(pattern, cookie["value"]) is not None
     return is_known and is_hidden and cookie["sameSite"] == "Lax"

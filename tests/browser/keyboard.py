@@ -18,18 +18,16 @@ _LOOK = """
 # `_STEP` names it again. Of radio buttons with one name Tab reaches one.
 _CONTROLS = """
 () => {
-  const seen = new Set();
-  const named = (element) => {
-    const name = element.type === "radio" ? `radio ${element.name}` : "";
-    const isNew = !seen.has(name);
-    if (name) seen.add(name);
-    return isNew;
+  const isReached = (element) => {
+    if (element.type !== "radio") return true;
+    const group = [...document.getElementsByName(element.name)];
+    return element === (group.find((each) => each.checked) ?? group[0]);
   };
   return [...document.querySelectorAll(
     "a[href], button, input, select, textarea, summary, [tabindex='0']")]
     .filter((element) => !element.disabled && element.type !== "hidden")
     .filter((element) => element.checkVisibility({ visibilityProperty: true }))
-    .filter(named)
+    .filter(isReached)
     .map((element, index) => {
       element.dataset.control = `${index} ${element.outerHTML.slice(0, 120)}`;
       element.lookBefore = lookOf(element);

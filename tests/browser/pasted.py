@@ -136,7 +136,7 @@ def request_envelope(site: Site) -> Form:
 
 
 def request_in_vain(site: Site) -> Form:
-    return {"scope_id": hostile.OTHER, "query": "zebra\u202e{{7*7}}</textarea>"}
+    return {"scope_id": hostile.OTHER, "query": "zebra\u202e{{}}<>"}
 
 
 def request_refused(site: Site) -> Form:
