@@ -229,10 +229,10 @@ def pictures(answer: Mapping[str, Any]) -> list[Picture]:
         Picture(name="compare", address="/inspector/compare", form=comparison),
         Picture(name="receipt", address="/inspector/receipt", form=receipt),
         Picture(
-            name="receipt-dark",
+            name="dark",
             address="/inspector/receipt",
             form=receipt,
-            start="#retrieval",
+            start="section.receipt",
             options=dark,
         ),
         Picture(name="block", address="/inspector/block", form=block),
@@ -242,13 +242,13 @@ def pictures(answer: Mapping[str, Any]) -> list[Picture]:
         Picture(name="artifacts", address=address("artifacts", scope=SCOPE)),
         Picture(name="search", address=address("search", scope=SCOPE), form=search),
         Picture(
-            name="try-chinese",
+            name="chinese",
             address=a_try,
             form=chinese_request,
             options={"locale": "zh-CN"},
         ),
         Picture(
-            name="try-phone", address=a_try, form=request, width=PHONE, height=1400
+            name="phone", address=a_try, form=request, width=PHONE, height=1400
         ),
     ]
 
