@@ -247,9 +247,7 @@ def pictures(answer: Mapping[str, Any]) -> list[Picture]:
             form=chinese_request,
             options={"locale": "zh-CN"},
         ),
-        Picture(
-            name="phone", address=a_try, form=request, width=PHONE, height=1400
-        ),
+        Picture(name="phone", address=a_try, form=request, width=PHONE, height=1400),
     ]
 
 
