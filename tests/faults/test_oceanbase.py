@@ -266,7 +266,7 @@ def test_ranking_reads_by_key(engine: OceanBase, tmp_path: Path) -> None:
         cwd=PROJECT,
         env=oceanbase.environment,
         capture_output=True,
-        timeout=60,
+        timeout=300,
         check=True,
     )
     plan = done.stdout.decode()
