@@ -19,7 +19,6 @@ from tests.factories import (
     make_scope,
     profile,
     remember,
-    topic,
     write,
 )
 from tests.inspector.conftest import MakeVisitor
@@ -30,6 +29,7 @@ from tests.inspector.trying import (
     fields_of,
     form,
     receipt_in,
+    store_too_much,
     wire,
     without_times,
 )
@@ -38,16 +38,7 @@ from tests.queries import captured_tables, nothing_written
 
 @pytest.fixture
 def scope(db: None) -> Scope:
-    """More than the limits admit, here and in a readable reference."""
-    reference = make_scope("reference")
-    scope = make_scope("s", references=["reference"])
-    for each in (scope, reference):
-        for number in range(4):
-            remember(each, f"zebra {number}\u202e\t\ufe0f" * 30)
-        write(each, "experience", experience("zebra"))
-        write(each, "topic-memory", topic("zebra"))
-        profile(each, "# Zebra")
-    return scope
+    return store_too_much()
 
 
 @pytest.fixture

@@ -11,14 +11,10 @@ from prepare.models import Scope
 from prepare.services.memories import MemoryTarget, change_state
 from tests.factories import (
     BY_TEST,
-    experience,
     make_scope,
-    profile,
     ref,
     remember,
     revise,
-    topic,
-    write,
 )
 from tests.inspector.conftest import MakeVisitor
 from tests.inspector.pages import Page, Visitor
@@ -27,21 +23,13 @@ from tests.inspector.trying import (
     form,
     identity,
     receipt_in,
+    store_too_much,
 )
 
 
 @pytest.fixture
 def scope(db: None) -> Scope:
-    """More than the limits admit, here and in a readable reference."""
-    reference = make_scope("reference")
-    scope = make_scope("s", references=["reference"])
-    for each in (scope, reference):
-        for number in range(4):
-            remember(each, f"zebra {number}\u202e\t\ufe0f" * 30)
-        write(each, "experience", experience("zebra"))
-        write(each, "topic-memory", topic("zebra"))
-        profile(each, "# Zebra")
-    return scope
+    return store_too_much()
 
 
 @pytest.fixture

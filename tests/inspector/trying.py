@@ -5,9 +5,16 @@ import json
 import re
 from typing import Any
 
+from prepare.models import Scope
 from prepare.values import Identity
 from tests.factories import (
+    experience,
+    make_scope,
+    profile,
     ref,
+    remember,
+    topic,
+    write,
 )
 from tests.inspector.pages import Page
 
@@ -62,3 +69,16 @@ def fields_of(row: Any, **entry: str) -> dict[str, Any]:
         "revision": artifact.revision,
         **entry,
     }
+
+
+def store_too_much() -> Scope:
+    """More than the limits admit, in a Scope and in its readable reference."""
+    reference = make_scope("reference")
+    scope = make_scope("s", references=["reference"])
+    for each in (scope, reference):
+        for number in range(4):
+            remember(each, f"zebra {number}\u202e\t\ufe0f" * 30)
+        write(each, "experience", experience("zebra"))
+        write(each, "topic-memory", topic("zebra"))
+        profile(each, "# Zebra")
+    return scope
